@@ -360,7 +360,7 @@ impl Connection {
     /// Tells the record and the control of an ACK that newly reports `marked` segments as marked.
     /// Nothing else has been done with the ACK.
     pub(crate) fn tell(&mut self, now: Time, ack: &Ack, marked: i64) {
-        let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack));
+        let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack, |_, _| {}));
         if !self.control.watches() {
             return;
         }

@@ -17,11 +17,13 @@
 //! - `connection.rs`: what all senders share, sequence numbers and window; `sending.rs`.
 //! - `ecn/answer.rs` and `recovery/`: what marks and losses make a sender do.
 //! - `sender.rs`: the way in, data, ACKs and timers. `receiver.rs`: the other end.
+//! - `info.rs`: how a sender stands, for reports.
 //! - `quirks.rs`: where ns-2 differs.
 
 mod connection;
 mod control;
 mod ecn;
+mod info;
 mod pace;
 mod params;
 mod quirks;
@@ -40,6 +42,7 @@ pub use ecn::accecn::{AccEcnParams, Ace, EctOn};
 pub use ecn::bits::{Bits, Ecn, Mark};
 pub use ecn::mecn::{Incipient, MecnParams};
 pub use ecn::option::{AccEcnOption, FieldOrder};
+pub use info::{CaState, Info};
 pub use pace::PacingParams;
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};
 pub use receiver::{Receiver, Reply};

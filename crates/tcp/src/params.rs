@@ -250,10 +250,17 @@ impl TcpParams {
             return refuse("handshake", "must be true with ECN, which is negotiated on the SYN");
         }
         if self.accecn.ect_on == EctOn::All && self.ecn != Ecn::AccEcn {
-            let problem =
-                "must be \"data\" or \"established\" unless ecn = \"accecn\", which alone \
-                           tells of marks on SYNs and ACKs";
-            return refuse("ect_on", problem);
+            return refuse(
+                "ect_on",
+                "must be \"data\" or \"established\" unless ecn = \"accecn\", which alone tells of \
+                 marks on SYNs and ACKs",
+            );
+        }
+        if self.control.full() {
+            return refuse(
+                "recovery",
+                "must be \"rack\" under this tcp, which sets its window itself",
+            );
         }
         if !self.control.takes(self.recovery) {
             return refuse("recovery", "must be \"newreno\" or \"sack\", or what the control has");

@@ -149,6 +149,11 @@ impl RttEstimator {
         self.timeout
     }
 
+    /// Returns how often in a row the timeout has doubled.
+    pub fn backoff(&self) -> u32 {
+        self.backoff.ilog2()
+    }
+
     /// Brings the timeout within its bounds.
     fn bound(&mut self, p: &RttParams) {
         let base = self.rto.max(p.min_rto).as_nanos();

@@ -4,7 +4,9 @@
 use crate::connection::{Connection, Counters, Io};
 use crate::ecn::answer;
 use crate::ecn::bits::{Ecn, Mark};
+use crate::info::Info;
 use crate::params::TcpParams;
+use crate::recovery::scoreboard::DUP_THRESH;
 use crate::recovery::Recovering;
 use crate::segment::Ack;
 use crate::sent::DeliveryRate;
@@ -92,6 +94,33 @@ impl Sender {
     /// Returns what the sender has done so far.
     pub fn counters(&self) -> Counters {
         self.c.counters
+    }
+
+    /// Returns how the sender stands.
+    pub fn info(&self) -> Info {
+        let c = &self.c;
+        let (sacked, lost, retrans) = c.log.as_ref().map_or((0, 0, 0), |log| log.counts());
+        let whole = |segments: f64| segments as u32;
+        let mut info = Info {
+            state: self.recovery.state(c),
+            cwnd: whole(c.window.cwnd),
+            ssthresh: Some(c.window.ssthresh).filter(|s| s.is_finite()).map(whole),
+            unacked: c.flight().max(0) as u64,
+            sacked,
+            lost,
+            retrans,
+            reordering: DUP_THRESH as u32,
+            reord_seen: 0,
+            srtt: self.srtt().map(Duration::from_secs_f64),
+            min_rtt: None,
+            rto: c.rtt.timeout(),
+            backoff: c.rtt.backoff(),
+            total_retrans: c.counters.retransmits,
+            delivered: c.log.as_ref().map_or(0, |log| log.totals().0),
+            delivered_ce: 0,
+        };
+        self.recovery.tell(&mut info);
+        info
     }
 
     /// Returns when [`Sender::on_timer`] is due.

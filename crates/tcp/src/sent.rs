@@ -15,15 +15,30 @@ pub(crate) struct Sent {
     /// The number of times that it was sent.
     pub(crate) times: u32,
     /// An ACK has reported it.
-    arrived: bool,
+    pub(crate) sacked: bool,
+    /// It was declared lost, and has not been reported since.
+    pub(crate) lost: bool,
+    /// It is lost, and its retransmission is outstanding.
+    pub(crate) rtx: bool,
+    /// Segments in flight when it was sent, itself included.
+    pub(crate) tx_in_flight: u32,
     /// The number of segments that had been delivered when it was sent, and the time when the last
     /// of them was.
-    delivered: u64,
+    pub(crate) delivered: u64,
     delivered_at: Time,
+    /// The number of segments that had been declared lost when it was sent.
+    pub(crate) lost_total: u64,
     /// The time at which the segment was sent that was delivered last at that time.
     first_sent: Time,
     /// It was sent while the application, and not the window, limited sending.
-    app_limited: bool,
+    pub(crate) app_limited: bool,
+}
+
+impl Sent {
+    /// Whether it was ever sent again (Karn).
+    pub(crate) fn ever_rtx(&self) -> bool {
+        self.times > 1
+    }
 }
 
 /// The rate at which a connection delivered segments between the sending of one and its delivery.
@@ -49,6 +64,8 @@ pub(crate) struct News {
     pub(crate) once: bool,
     /// Segments that it newly reports, in order or not.
     pub(crate) delivered: u64,
+    /// The sample of the delivery rate that it gave.
+    pub(crate) rate: Option<DeliveryRate>,
 }
 
 /// The segments under way.
@@ -62,6 +79,11 @@ pub(crate) struct SentLog {
     reported: Scoreboard,
     /// The number of the segments under way that those are.
     above: u64,
+    /// Those that are lost, and those of the lost whose retransmission is outstanding.
+    lost: u64,
+    retrans: u64,
+    /// Those that were ever declared lost.
+    lost_total: u64,
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
@@ -88,6 +110,51 @@ impl SentLog {
         self.rate
     }
 
+    /// Returns the segments in flight (RFC 9937, 6.2): those that are neither reported nor lost, and
+    /// retransmissions.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.segments.len() as u64 + self.retrans - self.above - self.lost
+    }
+
+    /// Returns how many segments under way ACKs have reported, how many are lost, and of how many
+    /// of these a retransmission is outstanding.
+    pub(crate) fn counts(&self) -> (u64, u64, u64) {
+        (self.above, self.lost, self.retrans)
+    }
+
+    /// Returns how many segments were delivered so far, and how many were declared lost.
+    pub(crate) fn totals(&self) -> (u64, u64) {
+        (self.delivered, self.lost_total)
+    }
+
+    /// Whether what is sent now is sent while the application limits sending.
+    pub(crate) fn app_limited(&self) -> bool {
+        self.limited_until != 0
+    }
+
+    /// Segment `seq`, which is under way, is lost, or its retransmission is. Returns what is
+    /// remembered of it, unless that was known or it has arrived.
+    pub(crate) fn lose(&mut self, seq: i64) -> Option<Sent> {
+        let segment = self.segments.get_mut(usize::try_from(seq - self.first).ok()?)?;
+        if segment.sacked || (segment.lost && !segment.rtx) {
+            return None;
+        }
+        self.lost += u64::from(!segment.lost);
+        self.retrans -= u64::from(segment.rtx);
+        self.lost_total += 1;
+        (segment.lost, segment.rtx) = (true, false);
+        Some(*segment)
+    }
+
+    /// No segment is lost after all.
+    pub(crate) fn find(&mut self) {
+        for segment in &mut self.segments {
+            (segment.lost, segment.rtx) = (false, false);
+        }
+        (self.lost, self.retrans) = (0, 0);
+    }
+
     /// Segment `seq` leaves. Those sent for the first time follow each other.
     #[inline(never)]
     pub(crate) fn sent(&mut self, now: Time, seq: i64) {
@@ -97,19 +164,31 @@ impl SentLog {
         let mut segment = Sent {
             at: now,
             times: 1,
-            arrived: false,
+            sacked: false,
+            lost: false,
+            rtx: false,
+            tx_in_flight: 0,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
+            lost_total: self.lost_total,
             first_sent: self.first_sent,
             app_limited: self.limited_until != 0,
         };
         let Ok(i) = usize::try_from(seq - self.first) else { return };
+        let in_flight = self.in_flight() as u32;
         match self.segments.get_mut(i) {
             Some(before) => {
-                (segment.times, segment.arrived) = (before.times + 1, before.arrived);
+                let again = before.lost && !before.rtx;
+                self.retrans += u64::from(again);
+                segment.tx_in_flight = in_flight + u32::from(again);
+                (segment.times, segment.sacked) = (before.times + 1, before.sacked);
+                (segment.lost, segment.rtx) = (before.lost, before.lost);
                 *before = segment;
             }
-            None => self.segments.push_back(segment),
+            None => {
+                segment.tx_in_flight = in_flight + 1;
+                self.segments.push_back(segment);
+            }
         }
     }
 
@@ -121,10 +200,15 @@ impl SentLog {
         self.limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// An ACK has arrived.
-    pub(crate) fn on_ack(&mut self, now: Time, ack: &Ack) -> News {
+    /// An ACK has arrived. `each` hears of every segment that it newly reports, in order or not.
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        mut each: impl FnMut(i64, &Sent),
+    ) -> News {
         let before = self.delivered;
-        let mut news = News { newest: None, once: true, delivered: 0 };
+        let mut news = News { newest: None, once: true, delivered: 0, rate: None };
         // Of the segments delivered now the one that was sent last gives the rate.
         let mut latest: Option<Sent> = None;
         while self.first <= ack.seq {
@@ -132,26 +216,36 @@ impl SentLog {
             self.first += 1;
             news.once &= segment.times == 1;
             news.newest = Some(segment);
-            if segment.arrived {
+            self.lost -= u64::from(segment.lost);
+            self.retrans -= u64::from(segment.rtx);
+            if segment.sacked {
                 self.above -= 1;
             } else {
                 self.deliver(now, &segment, &mut latest);
+                each(self.first - 1, &segment);
             }
         }
         self.reported.acknowledge(self.first - 1);
         for block in &ack.blocks[..usize::from(ack.n_blocks)] {
-            self.report(now, *block, &mut latest);
+            self.report(now, *block, &mut latest, &mut each);
         }
         self.newest = news.newest;
         news.delivered = self.delivered - before;
         if let Some(latest) = latest {
             self.estimate(now, &latest);
+            news.rate = self.rate;
         }
         news
     }
 
     /// An ACK reports a block.
-    fn report(&mut self, now: Time, block: Block, latest: &mut Option<Sent>) {
+    fn report(
+        &mut self,
+        now: Time,
+        block: Block,
+        latest: &mut Option<Sent>,
+        each: &mut impl FnMut(i64, &Sent),
+    ) {
         let end = self.first + self.segments.len() as i64;
         let (left, right) = (block.left.max(self.first), block.right.min(end));
         let mut at = left;
@@ -161,10 +255,13 @@ impl SentLog {
                 break;
             }
             let i = (new - self.first) as usize;
-            self.segments[i].arrived = true;
             let segment = self.segments[i];
+            self.lost -= u64::from(segment.lost);
+            self.retrans -= u64::from(segment.rtx);
+            self.segments[i] = Sent { sacked: true, lost: false, rtx: false, ..segment };
             self.above += 1;
             self.deliver(now, &segment, latest);
+            each(new, &segment);
             at = new + 1;
         }
         self.reported.add(Block { left, right });
@@ -208,7 +305,7 @@ mod tests {
         for (to, (left, last)) in ack.blocks.iter_mut().zip(blocks) {
             *to = Block { left: *left, right: last + 1 };
         }
-        log.on_ack(ms(now), &ack)
+        log.on_ack(ms(now), &ack, |_, _| {})
     }
 
     fn rate(log: &SentLog) -> (u64, u64) {

@@ -3,9 +3,10 @@
 
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
+use crate::info::CaState;
 use crate::quirks::Quirks;
 use crate::rtt::{RttEstimator, RttParams};
-use crate::sent::Sent;
+use crate::sent::{DeliveryRate, Sent};
 use penstock_units::param::ParamError;
 use penstock_units::{Duration, Time};
 
@@ -99,6 +100,48 @@ impl Growth<'_> {
     }
 }
 
+/// What an ACK did, once losses have been declared: for a control that sets window and pace itself.
+/// Counts are in segments.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "each control reads some")]
+pub(crate) struct Steered {
+    pub(crate) now: Time,
+    /// The highest segment received in order.
+    pub(crate) seq: i64,
+    /// The highest segment sent.
+    pub(crate) max_sent: i64,
+    /// Newly acknowledged, in order.
+    pub(crate) acked: u64,
+    /// Newly delivered, in order or not, and delivered so far.
+    pub(crate) delivered: u64,
+    pub(crate) delivered_total: u64,
+    /// Newly declared lost, and declared lost so far.
+    pub(crate) lost: u64,
+    pub(crate) lost_total: u64,
+    /// In flight before this ACK, and after it.
+    pub(crate) prior_in_flight: u64,
+    pub(crate) in_flight: u64,
+    /// Newly reported as marked.
+    pub(crate) marked: u64,
+    /// The sample of the delivery rate that this ACK gave.
+    pub(crate) rate: Option<DeliveryRate>,
+    /// The sample of the round trip that this ACK gave.
+    pub(crate) rtt: Option<Duration>,
+    /// The smallest round trip of the last 300 s.
+    pub(crate) min_rtt: Option<Duration>,
+    /// The smoothed round trip.
+    pub(crate) srtt: Option<Duration>,
+    /// What the sender believes after this ACK, and what it believed before.
+    pub(crate) state: CaState,
+    pub(crate) before: CaState,
+    /// The application limits sending.
+    pub(crate) app_limited: bool,
+    /// The window was what limited sending.
+    pub(crate) window_limited: bool,
+    /// The receiver may have held the ACK back: it answers a single segment, after a wait.
+    pub(crate) delayed: bool,
+}
+
 /// The event that a cut answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
@@ -146,6 +189,11 @@ pub(crate) trait CongestionControl: Sized {
 
     /// Whether [`CongestionControl::pacing`] returns anything.
     const PACES: bool = false;
+
+    /// Whether it sets the window, and the pace, itself, in [`CongestionControl::steer`]: nothing
+    /// else moves the window then, except that a timeout sets it to what is in flight and one.
+    /// Such a control needs `recovery = "rack"`.
+    const FULL: bool = false;
 
     /// Returns the control of a connection that has sent nothing.
     fn new(p: &Self::Params) -> Self;
@@ -201,6 +249,22 @@ pub(crate) trait CongestionControl: Sized {
         w.cwnd = left.max(c.floor).min(w.cwnd);
         w.set_ssthresh(left, c.whole);
     }
+
+    /// Under `recovery = "rack"`: an ACK has arrived, and what it says of losses is known. Only
+    /// asked of a control that is [`CongestionControl::FULL`].
+    fn steer(&mut self, _s: &Steered, _w: &mut Window) {}
+
+    /// Under `recovery = "rack"`: a segment was declared lost, the `total`th so far. Only told to a
+    /// control that is [`CongestionControl::FULL`].
+    fn on_lost(&mut self, _sent: &Sent, _total: u64, _w: &mut Window) {}
+
+    /// Under `recovery = "rack"`: the sender believes something else of its path. The window is
+    /// still what it was.
+    fn on_state(&mut self, _from: CaState, _to: CaState, _w: &mut Window) {}
+
+    /// Under `recovery = "rack"`: the last cut was for nothing. The window is already what it was
+    /// before the cut, at least.
+    fn undo(&mut self, _w: &mut Window) {}
 
     /// Returns the time from one segment to the next, for a control that paces them: one over its
     /// rate, which is in segments as the window is.

@@ -239,7 +239,8 @@ mod tests {
 
     /// An ACK of `seq` and what came before it, at `now` ms.
     fn ack(l: &mut Ledbat, log: &mut SentLog, now: u64, seq: i64, newly: i64, max_sent: i64) {
-        let News { newest, once, .. } = log.on_ack(at(now), &Ack { seq, ..Ack::default() });
+        let News { newest, once, .. } =
+            log.on_ack(at(now), &Ack { seq, ..Ack::default() }, |_, _| {});
         let a = Acked { newest, once, max_sent, ..Acked::of(at(now), seq, newly) };
         l.on_ack(&a, &mut window(1.0));
     }

@@ -19,8 +19,10 @@ pub(crate) mod window;
 pub use variant::VariantInfo;
 
 use crate::ecn::bits::Ecn;
+use crate::info::CaState;
 use crate::recovery::kind::Recovery;
-use algorithm::{Acked, CongestionControl, Cut, Growth};
+use crate::sent::Sent;
+use algorithm::{Acked, CongestionControl, Cut, Growth, Steered};
 use penstock_units::param::{field, Field, Param, ParamError, Params, Ty, Value, Values, PARAM};
 use penstock_units::{Duration, Time};
 use window::Window;
@@ -90,6 +92,14 @@ macro_rules! controls {
                 }
             }
 
+            /// Whether the control sets the window itself.
+            pub(crate) fn full(&self) -> bool {
+                match self {
+                    ControlParams::Reno => false,
+                    $( ControlParams::$name(_) => $module::$name::FULL, )*
+                }
+            }
+
             /// Checks the parameters against each other and against the use of ECN.
             pub(crate) fn check_with(&self, ecn: Ecn) -> Result<(), ParamError> {
                 match self {
@@ -126,6 +136,15 @@ macro_rules! controls {
                 }
             }
 
+            /// Whether it sets the window itself.
+            #[inline]
+            pub(crate) fn full(&self) -> bool {
+                match self {
+                    Control::Reno(_) => false,
+                    $( Control::$name(_) => $module::$name::FULL, )*
+                }
+            }
+
             /// Whether a record of each segment under way is kept for it.
             pub(crate) fn records(&self) -> bool {
                 match self {
@@ -141,6 +160,10 @@ macro_rules! controls {
             fn grow(&mut self, g: &Growth<'_>, w: &mut Window);
             fn on_cut(&mut self, c: &Cut, w: &mut Window);
             fn on_level(&mut self, table_3: f64, c: &Cut, w: &mut Window);
+            fn steer(&mut self, s: &Steered, w: &mut Window);
+            fn on_lost(&mut self, sent: &Sent, total: u64, w: &mut Window);
+            fn on_state(&mut self, from: CaState, to: CaState, w: &mut Window);
+            fn undo(&mut self, w: &mut Window);
             fn pacing(&self, w: &Window) -> Option<Duration>;
         }
     };

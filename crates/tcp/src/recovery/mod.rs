@@ -11,7 +11,8 @@ pub(crate) mod scoreboard;
 mod tahoe;
 mod vegas;
 
-use crate::connection::{Connection, Io};
+use crate::connection::{Connection, Event, Io};
+use crate::info::{CaState, Info};
 use crate::segment::Ack;
 use kind::{recoveries, Recovery};
 use penstock_units::Time;
@@ -26,6 +27,21 @@ pub(crate) trait LossRecovery: Default {
 
     /// Returns the duplicate ACKs since the last ACK of new data.
     fn dupacks(&self) -> u32;
+
+    /// Returns what it believes of the path.
+    fn state(&self, c: &Connection) -> CaState {
+        match c.last_event {
+            _ if c.highest_ack >= c.recover && self.dupacks() > 0 => CaState::Disorder,
+            _ if c.highest_ack >= c.recover => CaState::Open,
+            Event::DupAcks => CaState::Recovery,
+            Event::Timeout => CaState::Loss,
+            Event::Mark => CaState::Cwr,
+            Event::None | Event::Exited => CaState::Open,
+        }
+    }
+
+    /// Adds to `info` what it knows.
+    fn tell(&self, _info: &mut Info) {}
 
     /// Returns by how much the window is inflated.
     fn inflation(&self) -> f64 {
@@ -85,6 +101,18 @@ macro_rules! values {
             pub(crate) fn dupacks(&self) -> u32 {
                 match self {
                     $( Recovering::$name(r) => r.dupacks(), )*
+                }
+            }
+
+            pub(crate) fn state(&self, c: &Connection) -> CaState {
+                match self {
+                    $( Recovering::$name(r) => r.state(c), )*
+                }
+            }
+
+            pub(crate) fn tell(&self, info: &mut Info) {
+                match self {
+                    $( Recovering::$name(r) => r.tell(info), )*
                 }
             }
 
