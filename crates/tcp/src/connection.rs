@@ -139,6 +139,8 @@ pub(crate) struct Connection {
     pub(crate) initial_window: f64,
     /// The record of each segment under way, where somebody asks for it.
     pub(crate) log: Option<Box<SentLog>>,
+    /// Packets reported as marked.
+    pub(crate) delivered_ce: u64,
     /// What reads AccECN's option, or its field in Linux's way, where that is asked for.
     pub(crate) decoder: Option<Box<Decoder>>,
 }
@@ -184,6 +186,7 @@ impl Connection {
             paced: control.paces() || p.pacing.max_rate.is_some(),
             heard: control.watches() || records,
             log: records.then(Box::default),
+            delivered_ce: 0,
             decoder: decodes(&p).then(|| Box::new(Decoder::new(p.accecn.ace, p.segment_bytes()))),
             control,
             counters: Counters::default(),

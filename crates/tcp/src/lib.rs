@@ -42,7 +42,7 @@ pub use ecn::accecn::{AccEcnParams, Ace, EctOn};
 pub use ecn::bits::{Bits, Ecn, Mark};
 pub use ecn::mecn::{Incipient, MecnParams};
 pub use ecn::option::{AccEcnOption, FieldOrder};
-pub use info::{CaState, Info};
+pub use info::{CaState, DeliveredBytes, Info};
 pub use pace::PacingParams;
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};
 pub use receiver::{Receiver, Reply};

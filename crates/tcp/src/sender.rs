@@ -117,7 +117,8 @@ impl Sender {
             backoff: c.rtt.backoff(),
             total_retrans: c.counters.retransmits,
             delivered: c.log.as_ref().map_or(0, |log| log.totals().0),
-            delivered_ce: 0,
+            delivered_ce: c.delivered_ce,
+            delivered_bytes: c.decoder.as_ref().map_or_else(Default::default, |d| d.delivered()),
         };
         self.recovery.tell(&mut info);
         info
@@ -171,6 +172,7 @@ impl Sender {
             c.tell(now, ack, marked);
         }
         if mark != Mark::None {
+            c.delivered_ce += marked as u64;
             answer::on_mark(c, now, ack, self.recovery.inflation());
         }
     }

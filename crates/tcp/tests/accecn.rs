@@ -4,8 +4,8 @@
 mod common;
 use common::*;
 use penstock_tcp::{
-    AccEcnOption, AccEcnParams, Ace, Ack, Bits, Ecn, EctOn, FieldOrder, Receiver, Reply, Segment,
-    Sender, TcpParams,
+    AccEcnOption, AccEcnParams, Ace, Ack, Bits, DeliveredBytes, Ecn, EctOn, FieldOrder, Receiver,
+    Reply, Segment, Sender, TcpParams,
 };
 use penstock_units::{Duration, Ecn as Codepoint, Time};
 use std::sync::Arc;
@@ -302,6 +302,9 @@ fn every_ack_has_the_option() {
         ],
         "e1b, ceb, e0b"
     );
+    let info = path.tcp.info();
+    let want = DeliveredBytes { ect0: 3000, ect1: 1000, ce: 1000 };
+    assert_eq!((info.delivered_ce, info.delivered_bytes), (1, want));
     let p = accurate(|a| (a.accecn_option, a.ecn_fallback) = (true, true));
     let path = Path::new(p).that(|_, s| Some(s), |n, a| (n > 0).then_some(a)).run(4);
     let told: Vec<bool> = path.acks.iter().map(|a| a.option.is_some()).collect();

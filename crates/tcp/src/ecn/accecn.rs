@@ -6,6 +6,7 @@
 
 use crate::ecn::bits::Bits;
 use crate::ecn::option::Reader;
+use crate::info::DeliveredBytes;
 use crate::segment::Ack;
 
 penstock_units::words! {
@@ -186,6 +187,11 @@ impl Decoder {
             self.contradicted = ceb > 0 && marked == 0;
         }
         Some(n)
+    }
+
+    /// Returns the bytes that options have reported.
+    pub(crate) fn delivered(&self) -> DeliveredBytes {
+        self.reader.delivered()
     }
 
     fn count(&self, least: i64, packets: i64, ceb: Option<i64>) -> i64 {

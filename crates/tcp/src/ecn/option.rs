@@ -6,6 +6,7 @@
 //! here: each counts as a full one, at both ends. An option does not make an ACK longer, as SACK
 //! blocks do not.
 
+use crate::info::DeliveredBytes;
 use crate::segment::MAX_BLOCKS;
 use penstock_units::Ecn as Codepoint;
 
@@ -204,6 +205,16 @@ impl Reader {
             e1b: e1b.wrapping_add(news.e1b),
         };
         Some(news.ceb)
+    }
+
+    /// Returns the bytes that options have reported.
+    pub(crate) fn delivered(&self) -> DeliveredBytes {
+        let (now, first) = (self.bytes, ByteCounters::FIRST);
+        DeliveredBytes {
+            ect0: now.e0b.wrapping_sub(first.e0b),
+            ect1: now.e1b.wrapping_sub(first.e1b),
+            ce: now.ceb,
+        }
     }
 }
 
