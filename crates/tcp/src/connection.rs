@@ -7,7 +7,6 @@ use crate::control::algorithm::{Acked, Cause, Cut, Growth};
 use crate::control::window::Window;
 use crate::control::Control;
 use crate::ecn::accecn::{self, Ace, Decoder};
-use crate::ecn::answer;
 use crate::ecn::bits::{Bits, Ecn, Mark};
 use crate::pace::Pacer;
 use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
@@ -424,7 +423,7 @@ impl Connection {
         }
         if self.last_ack == 0 {
             if self.p.handshake {
-                answer::agree(self, ack);
+                self.agree(ack);
             }
             self.window.cwnd = self.initial_window;
         }

@@ -2,7 +2,7 @@
 
 use crate::connection::{Connection, Event};
 use crate::control::algorithm::Cause;
-use crate::ecn::accecn::EctOn;
+use crate::ecn::accecn::{AccEcnParams, EctOn};
 use crate::ecn::bits::{Bits, Ecn, Mark};
 use crate::ecn::{accecn, classic, handshake, mecn};
 use crate::segment::Ack;
@@ -85,37 +85,38 @@ fn not_capable(c: &mut Connection) {
     (c.field, c.field_again) = (Codepoint::NotEct, Codepoint::NotEct);
 }
 
-/// The SYN is answered.
-#[cold]
-pub(crate) fn agree(c: &mut Connection, ack: &Ack) {
-    let (sent, asked) = (c.p.syn_field(), &c.p.accecn);
-    let (ect_on, fallback) = (asked.ect_on, asked.ecn_fallback);
-    c.agreed = handshake::conclude(c.p.ecn, ack.bits);
-    if c.agreed == Ecn::Off {
-        return;
-    }
-    let unmarked = c.p.codepoints().unmarked();
-    let accurate = c.agreed == Ecn::AccEcn;
-    let again = c.p.retransmit_ect || (accurate && ect_on != EctOn::Data);
-    c.field = unmarked;
-    c.field_again = if again { unmarked } else { Codepoint::NotEct };
-    if !accurate {
-        return;
-    }
-    let arrived = handshake::reflected(ack.bits);
-    if ect_on == EctOn::All && arrived == Some(Codepoint::Ce) {
-        // ECN++: as if the SYN had been lost (RFC 5681 3.1).
-        c.initial_window = 1.0;
-    }
-    if ect_on != EctOn::Data && ack.ecn == Codepoint::Ce {
-        ack_marked(c);
-    }
-    if fallback {
-        // The third SYN and those after it were sent without asking.
-        if c.syns <= 2 && arrived.is_some_and(|arrived| handshake::mangled(sent, arrived)) {
-            not_capable(c);
+impl Connection {
+    /// The SYN is answered: what both ends have agreed on, and what its bits tell of the path.
+    #[cold]
+    pub(crate) fn agree(&mut self, ack: &Ack) {
+        self.agreed = handshake::conclude(self.p.ecn, ack.bits);
+        if self.agreed == Ecn::Off {
+            return;
         }
-        c.ace = handshake::reflect(ack.ecn);
+        let AccEcnParams { ect_on, ecn_fallback, .. } = self.p.accecn;
+        let accurate = self.agreed == Ecn::AccEcn;
+        let again = self.p.retransmit_ect || (accurate && ect_on != EctOn::Data);
+        self.field = self.p.codepoints().unmarked();
+        self.field_again = if again { self.field } else { Codepoint::NotEct };
+        if !accurate {
+            return;
+        }
+        let arrived = handshake::reflected(ack.bits);
+        if ect_on == EctOn::All && arrived == Some(Codepoint::Ce) {
+            // ECN++: as if the SYN had been lost (RFC 5681 3.1).
+            self.initial_window = 1.0;
+        }
+        if ect_on != EctOn::Data && ack.ecn == Codepoint::Ce {
+            ack_marked(self);
+        }
+        if ecn_fallback {
+            // The third SYN and those after it were sent without asking.
+            let sent = self.p.syn_field();
+            if self.syns <= 2 && arrived.is_some_and(|arrived| handshake::mangled(sent, arrived)) {
+                not_capable(self);
+            }
+            self.ace = handshake::reflect(ack.ecn);
+        }
     }
 }
 

@@ -7,7 +7,6 @@
 //! blocks do not.
 
 use crate::info::DeliveredBytes;
-use crate::segment::MAX_BLOCKS;
 use penstock_units::Ecn as Codepoint;
 
 /// The order of an option's fields, which its kind says.
@@ -157,7 +156,6 @@ impl Teller {
 
 /// Returns the room that SACK blocks and an option of `fields` take, each in whole words.
 fn room(blocks: usize, fields: usize) -> usize {
-    debug_assert!(blocks <= MAX_BLOCKS);
     let sack = if blocks > 0 { 4 + 8 * blocks } else { 0 };
     sack + (2 + 3 * fields).next_multiple_of(4)
 }
