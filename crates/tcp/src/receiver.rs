@@ -296,13 +296,20 @@ impl Receiver {
             ack.n_blocks = self.ooo.len().min(MAX_BLOCKS) as u8;
         }
         if let Some(teller) = &self.teller {
-            let (option, kept) = teller.option(usize::from(ack.n_blocks));
-            ack.option = option;
-            ack.blocks[kept..].fill(Block::default());
-            ack.n_blocks = kept as u8;
+            with_option(&mut ack, teller);
         }
         ack
     }
+}
+
+/// Adds AccECN's option to an ACK, which may have to do with fewer blocks.
+#[cold]
+#[inline(never)]
+fn with_option(ack: &mut Ack, teller: &Teller) {
+    let (option, kept) = teller.option(usize::from(ack.n_blocks));
+    ack.option = option;
+    ack.blocks[kept..].fill(Block::default());
+    ack.n_blocks = kept as u8;
 }
 
 #[cfg(test)]

@@ -57,13 +57,14 @@ pub struct Ack {
 }
 
 impl Default for Ack {
+    #[inline]
     fn default() -> Self {
         Ack {
             seq: 0,
             bits: Bits::NONE,
             ecn: Ecn::NotEct,
             window: Self::ALL_ROOM,
-            blocks: <[Block; MAX_BLOCKS]>::default(),
+            blocks: [Block { left: 0, right: 0 }; MAX_BLOCKS],
             n_blocks: 0,
             option: None,
         }

@@ -119,12 +119,26 @@ impl Connection {
         }
     }
 
-    /// Returns the bits of the next SYN.
+    /// Returns the bits of the next data segment. `reduced`: it says that the window was.
+    #[inline(always)]
+    fn bits(&mut self, reduced: bool) -> Bits {
+        match self.agreed {
+            Ecn::Off => Bits::NONE,
+            Ecn::Classic => classic::on_data(reduced),
+            Ecn::Mecn => mecn::on_data(reduced),
+            Ecn::AccEcn => std::mem::replace(&mut self.ace, accecn::on_data(self.acks_marked)),
+        }
+    }
+
+    /// Returns the bits and the ECN field of the next SYN. One that does not ask for ECN is not
+    /// capable of it.
     #[cold]
-    fn request(&mut self) -> Bits {
+    #[inline(never)]
+    fn request(&mut self) -> (Bits, Codepoint) {
         let before = if self.p.accecn.ecn_fallback { self.syns } else { 0 };
         self.syns = self.syns.saturating_add(1);
-        handshake::request(self.p.ecn, before)
+        let bits = handshake::request(self.p.ecn, before);
+        (bits, if bits == Bits::NONE { Codepoint::NotEct } else { self.p.syn_field() })
     }
 
     #[inline(always)]
@@ -137,26 +151,14 @@ impl Connection {
         if reduced {
             self.cwr = false;
         }
-        let bits = match self.agreed {
-            _ if syn => self.request(),
-            Ecn::Off => Bits::NONE,
-            Ecn::Classic => classic::on_data(reduced),
-            Ecn::Mecn => mecn::on_data(reduced),
-            Ecn::AccEcn => std::mem::replace(&mut self.ace, accecn::on_data(self.acks_marked)),
-        };
+        let field = if retransmit { self.field_again } else { self.field };
+        let (bits, ecn) = if syn { self.request() } else { (self.bits(reduced), field) };
         let idle = self.highest_ack == self.max_sent;
         // It is sent when it leaves the host.
         let now = if self.paced && !syn { self.departure(now) } else { now };
         if let Some(log) = &mut self.log {
             log.sent(now, seq);
         }
-        let ecn = match () {
-            // A SYN that does not ask for ECN is not capable of it.
-            () if syn && bits == Bits::NONE => Codepoint::NotEct,
-            () if syn => self.p.syn_field(),
-            () if retransmit => self.field_again,
-            () => self.field,
-        };
         io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced }, now);
         self.counters.sent += 1;
         if retransmit {

@@ -110,11 +110,12 @@ impl Port {
         if let Some(tap) = &mut self.tap {
             **tap = Some((start, ecn));
         }
-        let carried = match &mut self.wire {
-            None => Some(ecn),
-            Some(wire) => wire.carries(ecn),
-        };
-        carried.map_or(Fate::Dropped, |ecn| Fate::Through(self.busy_until + self.delay, ecn))
+        let mut ecn = ecn;
+        if let Some(wire) = &mut self.wire {
+            let Some(carried) = wire.carries(ecn) else { return Fate::Dropped };
+            ecn = carried;
+        }
+        Fate::Through(self.busy_until + self.delay, ecn)
     }
 
     /// Replays the starts of transmissions before the arrival at `now` of a packet that began to be
