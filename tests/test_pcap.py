@@ -341,7 +341,7 @@ def test_accurate_ecn(penstock: Command, tmp_path: Path) -> None:
 
 
 def test_the_accecn_option(penstock: Command, tmp_path: Path) -> None:
-    """What tshark reads in the last option of each connection is what it saw arrive, a segment counted as a full one."""
+    """What tshark reads in the last option of each connection is what it saw arrive, segments counted as full ones."""
     seen = ends(penstock, tmp_path, "cubic", "accecn", "red", "--set", "traffic.0.accecn_option=true")
     assert seen.flagged("_ws.malformed") == set()
     assert {row["tcp.checksum.status"] for row in seen.rows if row["tcp.stream"]} == {"1"}
