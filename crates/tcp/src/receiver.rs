@@ -41,6 +41,9 @@ pub struct Receiver {
     delayed_until: Time,
     delay: Option<Duration>,
     sack: bool,
+    /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
+    dsack: bool,
+    twice: i64,
     /// Multi-level ECN: the level is held; what the code points mean.
     latch: bool,
     codepoints: Codepoints,
@@ -92,6 +95,8 @@ impl Receiver {
             delayed_until: Time::NEVER,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
             sack: p.sack(),
+            dsack: p.dsack(),
+            twice: -1,
             latch: p.mecn.latch,
             codepoints: p.codepoints(),
         }
@@ -110,6 +115,7 @@ impl Receiver {
         self.ack_field = Codepoint::NotEct;
         (self.syns, self.asked) = (0, Bits::NONE);
         self.teller = None;
+        self.twice = -1;
         self.delayed_until = Time::NEVER;
     }
 
@@ -128,6 +134,9 @@ impl Receiver {
     pub fn on_segment(&mut self, now: Time, s: &Segment) -> Reply {
         let in_order = s.seq == self.next;
         let gap = !self.ooo.is_empty();
+        if self.dsack && self.has(s.seq) {
+            self.twice = s.seq;
+        }
         self.take(s.seq);
         if s.syn {
             return Reply::Now(self.answer_syn(s));
@@ -253,6 +262,11 @@ impl Receiver {
         (ce && was != Mark::Ce) || self.unsaid >= accecn::MARKS_PER_ACK
     }
 
+    /// Whether the segment has arrived before.
+    fn has(&self, seq: i64) -> bool {
+        seq < self.next || self.ooo.iter().any(|b| b.left <= seq && seq < b.right)
+    }
+
     fn take(&mut self, seq: i64) {
         if seq == self.next {
             self.next += 1;
@@ -290,10 +304,13 @@ impl Receiver {
         let (seq, ecn) = (self.next - 1, self.ack_field);
         let mut ack = Ack { seq, bits, ecn, window, ..Ack::default() };
         if self.sack {
-            for (to, from) in ack.blocks.iter_mut().zip(&self.ooo) {
+            let twice = std::mem::replace(&mut self.twice, -1);
+            let dsack = (twice >= 0).then_some(Block { left: twice, right: twice + 1 });
+            let blocks = dsack.iter().chain(&self.ooo).take(MAX_BLOCKS);
+            for (to, from) in ack.blocks.iter_mut().zip(blocks) {
                 *to = *from;
+                ack.n_blocks += 1;
             }
-            ack.n_blocks = self.ooo.len().min(MAX_BLOCKS) as u8;
         }
         if let Some(teller) = &self.teller {
             with_option(&mut ack, teller);

@@ -169,11 +169,11 @@ impl Sender {
         };
         c.mark = mark;
         if c.heard {
-            c.tell(now, ack, marked);
+            self.recovery.hear(c, now, ack, marked);
         }
         if mark != Mark::None {
             c.delivered_ce += marked as u64;
-            answer::on_mark(c, now, ack, self.recovery.inflation());
+            self.recovery.on_mark(c, now, ack);
         }
     }
 

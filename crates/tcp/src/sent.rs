@@ -27,6 +27,7 @@ pub(crate) struct Sent {
     pub(crate) delivered: u64,
     delivered_at: Time,
     /// The number of segments that had been declared lost when it was sent.
+    #[allow(dead_code, reason = "for controls that weigh losses")]
     pub(crate) lost_total: u64,
     /// The time at which the segment was sent that was delivered last at that time.
     first_sent: Time,
@@ -95,6 +96,12 @@ pub(crate) struct SentLog {
 }
 
 impl SentLog {
+    /// Returns how many of the segments up to `seq` ACKs have reported.
+    pub(crate) fn reported(&self, seq: i64) -> i64 {
+        let acked = usize::try_from(seq - self.first + 1).unwrap_or(0);
+        self.segments.iter().take(acked).filter(|s| s.sacked).count() as i64
+    }
+
     /// Returns what is remembered of segment `seq`.
     pub(crate) fn get(&self, seq: i64) -> Option<&Sent> {
         self.segments.get(usize::try_from(seq - self.first).ok()?)
@@ -131,6 +138,12 @@ impl SentLog {
     /// Whether what is sent now is sent while the application limits sending.
     pub(crate) fn app_limited(&self) -> bool {
         self.limited_until != 0
+    }
+
+    /// Returns the first segment from `seq` on that no ACK has reported.
+    #[inline]
+    pub(crate) fn unreported(&self, seq: i64) -> i64 {
+        self.reported.skip(seq)
     }
 
     /// Segment `seq`, which is under way, is lost, or its retransmission is. Returns what is

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use penstock_tcp::{
     AccEcnOption, AccEcnParams, Ace, Ack, Bits, DeliveredBytes, Ecn, EctOn, FieldOrder, Receiver,
-    Reply, Segment, Sender, TcpParams,
+    Recovery, Reply, Segment, Sender, TcpParams,
 };
 use penstock_units::{Duration, Ecn as Codepoint, Time};
 use std::sync::Arc;
@@ -338,6 +338,22 @@ fn the_option_sees_that_nothing_wrapped() {
             Path::new(TcpParams { initial_window: 12, ..p }).that(|_, s| Some(s), back).run(2);
         let got = path.tcp.counters().ecn_cuts;
         assert_eq!(got, cuts, "option {option}, {ace:?}");
+    }
+}
+
+/// Twelve segments, the first of them lost: when it is repaired, one ACK covers twelve, of which
+/// eleven were reported before. The field cannot have wrapped, whatever repairs losses.
+#[test]
+fn repaired_holes_are_no_large_acks() {
+    let loses: Forth = |n, s| (n != 1).then_some(s);
+    for variant in ["newreno", "sack", "cubic"] {
+        for recovery in [Recovery::Sack, Recovery::Rack] {
+            let p = TcpParams { ecn: Ecn::AccEcn, initial_window: 12, ..rfc(variant) };
+            let p = if variant == "cubic" { TcpParams { recovery, ..p } } else { p };
+            let path = Path::new(p).that(loses, |_, a| Some(a)).run(5);
+            assert!(path.tcp.counters().retransmits >= 1);
+            assert_eq!(path.tcp.info().delivered_ce, 0, "{variant} {recovery:?}");
+        }
     }
 }
 

@@ -38,8 +38,12 @@ pub(crate) fn news(c: &mut Connection, ack: &Ack, dupacks: u32) -> (Mark, i64) {
             if ack.seq < c.highest_ack {
                 return (Mark::None, 0); // superseded
             }
-            // Duplicates have reported packets that the cumulative ACK covers only now.
-            let packets = (acked - i64::from(dupacks)).max(1);
+            // Earlier ACKs have reported packets that the cumulative one covers only now.
+            let told = match &c.log {
+                Some(log) => log.reported(ack.seq),
+                None => i64::from(dupacks),
+            };
+            let packets = (acked - told).max(1);
             let n = if c.decoder.is_some() || c.p.accecn.ecn_fallback {
                 let Some(n) = decode(c, ack, acked, packets) else { return (Mark::None, 0) };
                 n
@@ -153,6 +157,9 @@ fn answer(c: &mut Connection, now: Time, ack: &Ack, mark: Mark, inflation: f64) 
 /// the timer off. That would be far more than an incipient mark or DCTCP's alpha asks for: these
 /// stay at one.
 fn marked_at_one(c: &mut Connection, now: Time, mark: Mark) {
+    if c.p.gradual() {
+        return; // ssthresh is two, and the reduction keeps to it
+    }
     let mild = mark == Mark::Incipient || c.p.control.counts_marks();
     if mild && !c.p.quirks().mild_marks_back_off() {
         return;
