@@ -548,6 +548,28 @@ mod tests {
         }
     }
 
+    /// With `ecn_fallback`, what the first SYN has settled holds, although the next asks for less: the
+    /// client may take either answer. But ACKs are no longer capable.
+    #[test]
+    fn a_later_syn_does_not_settle_anew() {
+        let accecn = AccEcnParams {
+            ecn_fallback: true,
+            accecn_option: true,
+            ect_on: EctOn::Established,
+            ..AccEcnParams::default()
+        };
+        let p = TcpParams { ecn: Ecn::AccEcn, accecn, ..TcpParams::default() };
+        let mut r = Receiver::new(&Arc::new(p));
+        let first = now(r.on_segment(Time::ZERO, &syn(Bits::ALL)));
+        assert_eq!((first.bits.number(), first.option.is_some()), (0b010, true));
+        let second = now(r.on_segment(Time::ZERO, &syn(Bits::NONE)));
+        assert_eq!((second.bits.number(), second.option.is_some()), (0b010, false));
+        let ack = now(r.on_segment(Time::ZERO, &marked(seg(1), Mark::Ce)));
+        assert_eq!((ack.bits.number(), ack.ecn), (6, Codepoint::NotEct));
+        assert!(ack.option.is_some());
+        assert_eq!(now(r.on_segment(Time::ZERO, &syn(Bits::NONE))).bits, Bits::NONE, "the third");
+    }
+
     /// Linux: at once each change of the ECN field, from the SYN's on, and when six marks wait.
     #[test]
     fn linux_tells_each_change_at_once() {

@@ -267,6 +267,14 @@ fn handshakes_over_bad_paths() {
         assert_eq!(path.acks.last().map(|a| a.ecn), Some(ack), "{name}");
         assert_eq!(path.tcp.counters().ecn_cuts, 0, "{name}: nobody marked anything");
     }
+    // The first SYN and the first answer are lost. The third SYN, which does not ask and is not
+    // capable, is answered: no field was changed.
+    let p =
+        TcpParams { accecn: AccEcnParams { ect_on: EctOn::All, ..careful().accecn }, ..careful() };
+    let lost = |n, s| (n > 0).then_some(s);
+    let path = Path::new(p).that(lost, |n, a| (n > 0).then_some(a)).run(6);
+    assert_eq!(path.syns(), [(0b111, Ect0), (0b111, Ect0), (0, NotEct)]);
+    assert_eq!(path.data().1, [Ect0]);
     // Who is not careful asks again and again, and does not look.
     let p = accurate(|_| ());
     let path = Path::new(p).that(|n, s| (n > 1).then_some(s), back).run(6);

@@ -99,15 +99,15 @@ fn safest(least: i64, packets: i64) -> i64 {
     packets - (packets - least) % CYCLE
 }
 
-/// The bytes `ceb` that an option newly reports as marked decide between the two numbers. A.2.2:
-/// the smaller one, unless packets would have to be longer than a segment. The larger one, unless
-/// they would be shorter than half of one.
+/// The bytes `ceb` that an option newly reports as marked decide between the two numbers (A.2.2):
+/// the smaller one, unless packets would have to be longer than a segment. The appendix then asks
+/// whether they would be shorter than half of one under the larger number. They always would be,
+/// since that is at least eight more.
 fn by_bytes(least: i64, packets: i64, ceb: i64, segment: i64) -> i64 {
-    let safest = safest(least, packets);
-    if ceb <= least * segment && 2 * ceb < safest * segment {
+    if ceb <= least * segment {
         least
     } else {
-        safest
+        safest(least, packets)
     }
 }
 
