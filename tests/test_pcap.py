@@ -340,6 +340,23 @@ def test_accurate_ecn(penstock: Command, tmp_path: Path) -> None:
     assert len({header_bits(row) for row in kinds["ACK"]}) == 8
 
 
+def test_the_accecn_option(penstock: Command, tmp_path: Path) -> None:
+    """What tshark reads in the last option of each connection is what it saw arrive, segments counted as full ones."""
+    seen = ends(penstock, tmp_path, "cubic", "accecn", "red", "--set", "traffic.0.accecn_option=true")
+    assert seen.flagged("_ws.malformed") == set()
+    assert {row["tcp.checksum.status"] for row in seen.rows if row["tcp.stream"]} == {"1"}
+    data = [row for row in by_kind(seen)["data"] if int(row["tcp.len"]) > 1]
+    counters = [f"tcp.options.acc_ecn.{name}" for name in ("ee0b", "eceb", "ee1b")]
+    told = read(tmp_path / "c.pcap", "tcp.stream", "tcp.flags.syn", *counters, keep="tcp.options.acc_ecn")
+    assert all(row[2:] == ["1", "0", "1"] for row in told if row[1] == "1"), "answers to SYNs"
+    last = {row[0]: row[2:] for row in told if "" not in row}
+    assert len(last) == 4
+    for stream, (ee0b, eceb, ee1b) in last.items():
+        fields = Counter(row["ip.dsfield.ecn"] for row in data if row["tcp.stream"] == stream)
+        assert fields["3"] > 3
+        assert (int(ee0b), int(eceb), int(ee1b)) == (1 + 1000 * fields["2"], 1000 * fields["3"], 1)
+
+
 def test_dctcp_opens_with_capable_packets(penstock: Command, tmp_path: Path) -> None:
     kinds = by_kind(ends(penstock, tmp_path, "dctcp", "classic", "red"))
     assert {row["ip.dsfield.ecn"] for row in kinds["SYN-ACK"]} == {"2"}

@@ -30,6 +30,8 @@ pub struct LinkConfig {
     pub aqm_context: Context,
     /// What the wire loses, after the queue.
     pub loss: Loss,
+    /// Whether the wire clears the ECN field of packets, after the queue.
+    pub bleach: bool,
     /// How the rate changes.
     pub schedule: Schedule,
 }

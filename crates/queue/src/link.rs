@@ -11,9 +11,9 @@ mod bands;
 mod buffer;
 mod fate;
 mod held;
-mod loss;
 mod port;
 mod transmitter;
+mod wire;
 
 pub use fate::{Arriving, Fate, Sent, Served, Source};
 
@@ -21,9 +21,9 @@ use crate::abort::Abort;
 use crate::config::{AqmConfig, Keep, LinkConfig};
 use crate::error::LinkError;
 use crate::link::buffer::Buffer;
-use crate::link::loss::LossyWire;
 use crate::link::port::{Arrival, Port, Service, Stretch};
 use crate::link::transmitter::Transmitter;
+use crate::link::wire::Wire;
 use crate::metrics::LinkView;
 use crate::table::Table;
 use crate::user::Start;
@@ -62,7 +62,7 @@ impl Link {
         let transmitter = Transmitter::new(c);
         let opportunities = transmitter.has_opportunities();
         let buffer = Buffer::new(c, keep, &*aqm, opportunities);
-        let wire = LossyWire::new(c.loss, seed, &c.name);
+        let wire = Wire::new(c.loss, c.bleach, seed, &c.name);
         let plain = matches!(aqm, Discipline::DropTail(_))
             && transmitter.is_steady()
             && wire.is_none()

@@ -128,6 +128,7 @@ fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
             buffer: line.buffer,
         },
         loss: line.loss,
+        bleach: line.bleach,
         schedule: line.schedule.clone(),
     }
 }

@@ -489,11 +489,13 @@ fn every_link_is_described() {
 #[test]
 fn what_a_link_may_lose_and_how_it_changes() {
     let keys = "loss = { gilbert_elliott = { p = 0.01, r = 0.5 } }\nreverse_loss = 0.25\n\
+                reverse_bleach = true\n\
                 schedule = [{ at = \"1 s\", rate = \"0 bit/s\" }]\nreverse_delay = \"7 ms\"";
     let s = good(&graph(&[&format!("a-b {keys}")], "a", "b"));
     let c = s.lower(1).unwrap();
     assert_eq!(c.links[0].loss, Loss::GilbertElliott { p: 0.01, r: 0.5, good: 0.0, bad: 1.0 });
     assert_eq!(c.links[1].loss, Loss::Bernoulli(0.25));
+    assert_eq!([c.links[0].bleach, c.links[1].bleach], [false, true]);
     assert!(matches!(&c.links[0].schedule, Schedule::Steps(steps) if steps.len() == 1));
     assert_eq!(c.links[1].delay.as_nanos(), 7_000_000);
     let again = Scenario::from_json(&s.resolved_json()).unwrap();

@@ -208,6 +208,7 @@ impl Network {
             window: tcp.map_or(0, |t| t.p.window.min(ack.window)),
             sack: tcp.is_some_and(|t| t.p.sack()),
             blocks: ack.blocks,
+            option: ack.option,
         };
         if let Some(c) = &mut self.capture {
             c.packet(now, &view);

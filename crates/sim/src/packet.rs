@@ -10,7 +10,7 @@ pub(crate) const AT_HOST: u8 = u8::MAX;
 /// Stands in [`Pkt::options`] for none.
 const BARE: u32 = u32::MAX;
 
-/// ACKs that say more than a packet has room for: SACK blocks, a window.
+/// ACKs that say more than a packet has room for: SACK blocks, a window, AccECN's option.
 pub(crate) type Options = Pool<Ack>;
 
 /// Bits of [`Pkt::flags`].

@@ -22,8 +22,9 @@
 //!
 //! *Sizes.* A packet without TCP options is as long as it was in the simulation where headers count
 //! 40 bytes (datagrams: 28). Options make a packet longer than that: SYNs by 8 or 12 bytes, ACKs by
-//! 4 + 8 for each SACK block. So do headers that the scenario counts as less than 40 bytes (ns-2's
-//! Vegas: 0) make them longer, and headers that it counts as more make them shorter.
+//! 4 + 8 for each SACK block, and by 12 at most for AccECN's option, which data segments do without.
+//! So do headers that the scenario counts as less than 40 bytes (ns-2's Vegas: 0) make them longer,
+//! and headers that it counts as more make them shorter.
 //!
 //! *Payload* is zeros and is written, so that a reader can verify checksums, unless the file would
 //! exceed [`FULL_LIMIT`]: then headers alone are. A packet beyond IPv4's 64 KiB is written without
@@ -33,7 +34,7 @@ use etherparse::{IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, TsResolution};
 use penstock_aqm::Ecn;
-use penstock_tcp::{Bits, Block, MAX_BLOCKS};
+use penstock_tcp::{AccEcnOption, Bits, Block, MAX_BLOCKS};
 use penstock_units::Time;
 use std::collections::BTreeMap;
 
@@ -80,6 +81,8 @@ pub(crate) struct PacketView {
     pub(crate) window: u32,
     pub(crate) sack: bool,
     pub(crate) blocks: [Block; MAX_BLOCKS],
+    /// AccECN's option.
+    pub(crate) option: Option<AccEcnOption>,
 }
 
 /// A packet whose headers stand in [`Capture::headers`].
@@ -197,6 +200,11 @@ impl Capture {
         let field = if p.syn { window } else { window.div_ceil(1 << scale) };
         t.window_size = field.min(0xffff) as u16;
         t.set_options(&options(p, scale, &bytes)).expect("at most 28 bytes of options");
+        if let Some(option) = p.option {
+            let (option, length) = option.encode();
+            let all = [t.options.as_slice(), &option[..length]].concat();
+            t.set_options_raw(&padded(all)).expect("a receiver leaves room for it");
+        }
         t
     }
 
@@ -294,6 +302,13 @@ fn options(p: &PacketView, scale: u8, bytes: &Bytes) -> Vec<TcpOptionElement> {
         }
         None => vec![],
     }
+}
+
+/// Options with no-operations behind them, up to whole words.
+fn padded(mut options: Vec<u8>) -> Vec<u8> {
+    const NO_OPERATION: u8 = 1;
+    options.resize(options.len().next_multiple_of(4), NO_OPERATION);
+    options
 }
 
 fn address(host: u32) -> [u8; 4] {

@@ -29,6 +29,7 @@ fn link(name: &str, aqm: &str) -> LinkConfig {
         aqm_values: Arc::new(values),
         aqm_context: Context { rate, delay, buffer },
         loss: Loss::Bernoulli(0.0),
+        bleach: false,
         schedule: Schedule::Steps(vec![]),
     }
 }

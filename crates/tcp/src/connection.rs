@@ -7,8 +7,8 @@ use crate::control::algorithm::{Acked, Cause, Cut, Growth};
 use crate::control::hystart::Watch;
 use crate::control::window::Window;
 use crate::control::Control;
-use crate::ecn::accecn;
-use crate::ecn::bits::{self, Ecn, Mark};
+use crate::ecn::accecn::{self, Ace, Decoder};
+use crate::ecn::bits::{Bits, Ecn, Mark};
 use crate::ecn::sce;
 use crate::pace::Pacer;
 use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
@@ -17,7 +17,7 @@ use crate::segment::{Ack, Segment};
 use crate::sent::{News, Sent, SentLog};
 use crate::timers::{Timer, Timers};
 use crate::usage::{Standing, Usage, Validation};
-use penstock_units::{Duration, Time};
+use penstock_units::{Duration, Ecn as Codepoint, Time};
 use std::sync::Arc;
 
 /// The services that a sender asks of its surroundings.
@@ -116,6 +116,15 @@ pub(crate) struct Connection {
     pub(crate) last_event: Event,
     /// The use of ECN that both ends have agreed on.
     pub(crate) agreed: Ecn,
+    /// The ECN field of data that are sent for the first time, and again.
+    pub(crate) field: Codepoint,
+    pub(crate) field_again: Codepoint,
+    /// The ACE field of the next segment, and the count behind it: the ACKs that arrived marked CE,
+    /// modulo eight (AccECN).
+    pub(crate) ace: Bits,
+    pub(crate) acks_marked: u8,
+    /// SYNs sent.
+    pub(crate) syns: u8,
     /// The next new segment says that the window was reduced.
     pub(crate) cwr: bool,
     pub(crate) ecn_backoff: bool,
@@ -142,6 +151,10 @@ pub(crate) struct Connection {
     pub(crate) hystart: Option<Box<Watch>>,
     /// The last ESCE.
     pub(crate) sce: sce::Recent,
+    /// Packets reported as marked.
+    pub(crate) delivered_ce: u64,
+    /// What reads AccECN's option, or its field in Linux's way, where that is asked for.
+    pub(crate) decoder: Option<Box<Decoder>>,
 }
 
 impl Connection {
@@ -179,6 +192,11 @@ impl Connection {
             cut_level: Mark::None,
             marks_known: accecn::FIRST,
             agreed: Ecn::Off,
+            field: Codepoint::NotEct,
+            field_again: Codepoint::NotEct,
+            ace: accecn::ON_DATA,
+            acks_marked: 0,
+            syns: 0,
             cwr: false,
             ecn_backoff: false,
             waits_for_timer: false,
@@ -188,6 +206,8 @@ impl Connection {
             log: records.then(Box::default),
             hystart,
             sce: sce::Recent::default(),
+            delivered_ce: 0,
+            decoder: decodes(&p).then(|| Box::new(Decoder::new(p.accecn.ace, p.segment_bytes()))),
             control,
             counters: Counters::default(),
             p,
@@ -470,7 +490,21 @@ impl Connection {
         };
         let (newest, once) = of_log.map_or((None, false), |news| (news.newest, news.once));
         let (seq, max_sent, rtt) = (ack.seq, self.max_sent, self.rtt.last());
-        let a = Acked { now, seq, newly, delivered, newest, once, marked, max_sent, rtt };
+        let marked_bytes = self.decoder.as_ref().and_then(|d| d.marked_bytes);
+        let segment = self.p.segment_bytes();
+        let a = Acked {
+            now,
+            seq,
+            newly,
+            delivered,
+            newest,
+            once,
+            marked,
+            marked_bytes,
+            segment,
+            max_sent,
+            rtt,
+        };
         if let Some(hystart) = &mut self.hystart {
             hystart.on_ack(&a, &mut self.window);
         }
@@ -516,10 +550,10 @@ impl Connection {
     #[inline]
     pub(crate) fn opened(&mut self, ack: &Ack) {
         if self.last_ack == 0 {
-            self.window.cwnd = self.initial_window;
             if self.p.handshake {
-                self.agreed = bits::conclude(self.p.ecn, ack.bits);
+                self.agree(ack);
             }
+            self.window.cwnd = self.initial_window;
         }
     }
 
@@ -540,6 +574,11 @@ impl Connection {
             self.rtt.restore(&self.p.rtt);
         }
     }
+}
+
+/// Returns whether more than the ACE field, by the RFC's rules, tells a sender of marks.
+fn decodes(p: &TcpParams) -> bool {
+    p.ecn == Ecn::AccEcn && (p.accecn.accecn_option || p.accecn.ace == Ace::Linux)
 }
 
 /// Returns how many segments an ACK says have arrived that newly acknowledges `newly`. `told`:

@@ -54,6 +54,19 @@ pub struct Info {
     pub total_retrans: u64,
     /// Segments delivered so far, where a record is kept.
     pub delivered: u64,
-    /// Those of them that were reported as marked.
+    /// Packets reported as marked so far.
     pub delivered_ce: u64,
+    /// Bytes of payload that AccECN's option has reported, by the field that they came with.
+    pub delivered_bytes: DeliveredBytes,
+}
+
+/// Bytes by ECN field, modulo 2^32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeliveredBytes {
+    /// With ECT(0).
+    pub ect0: u32,
+    /// With ECT(1).
+    pub ect1: u32,
+    /// With CE.
+    pub ce: u32,
 }

@@ -5,6 +5,7 @@
 use crate::control::hystart::{HyStart, HyStartParams};
 use crate::control::{ControlParams, VariantInfo, VARIANTS};
 use crate::ecn::abe::AbeParams;
+use crate::ecn::accecn::{AccEcnParams, EctOn};
 use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::MecnParams;
 use crate::pace::PacingParams;
@@ -13,7 +14,7 @@ use crate::recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduc
 use crate::rtt::RttParams;
 use crate::usage::Validation;
 use penstock_units::param::{int, num, Param, ParamError, Params, Profile, Values};
-use penstock_units::{Bytes, Codepoints, Duration, TxClock};
+use penstock_units::{Bytes, Codepoints, Duration, Ecn as Codepoint, TxClock};
 
 penstock_units::words! {
     /// What a cut halves.
@@ -58,9 +59,9 @@ penstock_units::params! {
     /// );
     /// ```
     pub struct TcpParams: Default {
-        /// How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter,
-        /// without the TCP option. sce: with Reno's four, cubic and dctcp. With dctcp the default is
-        /// classic.
+        /// How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter;
+        /// with `accecn_option` the TCP option as well. sce: with Reno's four, cubic and dctcp. With
+        /// dctcp the default is classic.
         pub ecn: Ecn {
             default: "off",
             source: "RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768; sce: \
@@ -204,6 +205,8 @@ penstock_units::params! {
         pub abe: AbeParams,
         /// What ends slow start before a loss.
         pub hystart: HyStartParams,
+        /// Accurate ECN beyond its counter.
+        pub accecn: AccEcnParams,
         /// Pacing that does not depend on the control.
         pub pacing: PacingParams,
         /// The congestion control: how the window grows and shrinks.
@@ -248,6 +251,7 @@ const PIECES: &[&[Param]] = {
         LossParams::TABLE,
         MECN.0,
         MecnParams::TABLE,
+        AccEcnParams::TABLE,
         MECN.1,
         PacingParams::TABLE,
         TCP.1,
@@ -316,6 +320,13 @@ impl TcpParams {
         }
         if self.ecn != Ecn::Off && !self.handshake {
             return refuse("handshake", "must be true with ECN, which is negotiated on the SYN");
+        }
+        if self.accecn.ect_on == EctOn::All && self.ecn != Ecn::AccEcn {
+            return refuse(
+                "ect_on",
+                "must be \"data\" or \"established\" unless ecn = \"accecn\", which alone tells of \
+                 marks on SYNs and ACKs",
+            );
         }
         if self.control.full() && self.recovery != Recovery::Rack {
             return refuse(
@@ -388,6 +399,25 @@ impl TcpParams {
     pub(crate) fn least_gap(&self) -> Option<Duration> {
         let bytes = self.segment_bytes() + self.header_bytes();
         self.pacing.max_rate.map(|rate| TxClock::new(rate).alone(bytes))
+    }
+
+    /// Returns the ECN field of a SYN.
+    pub(crate) fn syn_field(&self) -> Codepoint {
+        // RFC 8257 3.6, or ECN++.
+        if self.control.counts_marks() || self.accecn.ect_on == EctOn::All {
+            self.codepoints().unmarked()
+        } else {
+            Codepoint::NotEct
+        }
+    }
+
+    /// Returns the ECN field of an ACK of a connection that uses `agreed`.
+    pub(crate) fn ack_field(&self, agreed: Ecn) -> Codepoint {
+        if agreed == Ecn::AccEcn && self.accecn.ect_on != EctOn::Data {
+            self.codepoints().unmarked()
+        } else {
+            Codepoint::NotEct
+        }
     }
 
     /// Returns what the two ECN-capable code points mean.

@@ -1,9 +1,10 @@
 //! The receiving end: cumulative ACKs, reassembly, SACK blocks (RFC 2018), delayed ACKs (RFC 5681,
 //! 4.2), and what ACKs say of marks.
 
-use crate::ecn::bits::{self, Bits, Ecn, Mark};
-use crate::ecn::mecn;
-use crate::ecn::{accecn, classic, sce};
+use crate::ecn::accecn::{self, AccEcnParams, Ace, EctOn};
+use crate::ecn::bits::{Bits, Ecn, Mark};
+use crate::ecn::option::Teller;
+use crate::ecn::{classic, handshake, mecn, sce};
 use crate::held::Held;
 use crate::params::TcpParams;
 use crate::segment::{Ack, Block, Segment, MAX_BLOCKS};
@@ -17,8 +18,7 @@ pub struct Receiver {
     next: i64,
     /// Blocks received above it, the most recently changed first. SACK reports them in this order.
     ooo: Vec<Block>,
-    /// The use of ECN that it is capable of. The SYN settles `feedback`.
-    ecn: Ecn,
+    /// The SYN settles it.
     feedback: Feedback,
     /// The mark that the next ACK reports. The feedback decides until when.
     level: Mark,
@@ -27,7 +27,19 @@ pub struct Receiver {
     unsaid: u8,
     /// The last segment met some congestion (SCE).
     some: bool,
-    echo_survives: bool,
+    /// Linux's rules of when to say so, and the ECN field of the last packet.
+    linux_rules: bool,
+    last_field: Codepoint,
+    /// The ECN field of ACKs.
+    ack_field: Codepoint,
+    /// The first data segment is to tell how the SYN's answer, sent with that ECN field, arrived.
+    awaited: Option<Codepoint>,
+    /// SYNs received, with the bits of the first.
+    syns: u8,
+    asked: Bits,
+    p: Arc<TcpParams>,
+    /// What AccECN's option tells, where there is one.
+    teller: Option<Box<Teller>>,
     /// The time at which a held-back ACK is due; [`Time::NEVER`]: none is held back.
     delayed_until: Time,
     delay: Option<Duration>,
@@ -37,7 +49,6 @@ pub struct Receiver {
     /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
     dsack: bool,
     twice: i64,
-    counts_marks: bool,
     /// Multi-level ECN: the level is held; what the code points mean.
     latch: bool,
     codepoints: Codepoints,
@@ -76,13 +87,19 @@ impl Receiver {
         Receiver {
             next: 0,
             ooo: Vec::new(),
-            ecn: p.ecn,
             feedback: Feedback::None,
             level: Mark::None,
             marks: accecn::FIRST,
             unsaid: 0,
             some: false,
-            echo_survives: p.ecn_across_connections,
+            linux_rules: p.accecn.ace == Ace::Linux,
+            last_field: Codepoint::NotEct,
+            ack_field: Codepoint::NotEct,
+            awaited: None,
+            syns: 0,
+            asked: Bits::NONE,
+            p: Arc::clone(p),
+            teller: None,
             delayed_until: Time::NEVER,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
             held: (p.delayed_ack && (p.delayed_ack_adapts || p.quickack > 0)).then(|| {
@@ -91,7 +108,6 @@ impl Receiver {
             sack: p.sack(),
             dsack: p.dsack(),
             twice: -1,
-            counts_marks: p.control.counts_marks(),
             latch: p.mecn.latch,
             codepoints: p.codepoints(),
         }
@@ -101,13 +117,16 @@ impl Receiver {
     pub fn reset(&mut self) {
         self.next = 0;
         self.ooo.clear();
-        if !self.echo_survives || self.feedback != Feedback::Echo {
+        if !self.p.ecn_across_connections || self.feedback != Feedback::Echo {
             self.level = Mark::None;
         }
         self.feedback = Feedback::None;
         self.marks = accecn::FIRST;
         self.unsaid = 0;
         self.some = false;
+        self.ack_field = Codepoint::NotEct;
+        (self.syns, self.asked) = (0, Bits::NONE);
+        self.teller = None;
         self.twice = -1;
         self.delayed_until = Time::NEVER;
     }
@@ -159,6 +178,27 @@ impl Receiver {
         Reply::Now(self.ack())
     }
 
+    /// SCE: returns the ACK that is held back, if a segment arrives in another state than it tells
+    /// of. The segment's own ACK then waits.
+    #[cold]
+    #[inline(never)]
+    fn overtaken(&mut self, now: Time, s: &Segment) -> Option<Ack> {
+        let delay =
+            self.delay.filter(|_| s.seq == self.next && self.delayed_until != Time::NEVER)?;
+        if sce::some_congestion(s.ecn) == self.some {
+            return None;
+        }
+        let earlier = self.ack();
+        self.take(s.seq);
+        let echoes = self.level;
+        self.take_mark(s);
+        if self.held.is_some() {
+            self.adapt(now, echoes);
+        }
+        self.delayed_until = now + delay;
+        Some(earlier)
+    }
+
     /// Data have arrived at a receiver whose delays adapt; `before`: what ACKs told of marks.
     #[cold]
     #[inline(never)]
@@ -172,23 +212,6 @@ impl Receiver {
         if self.delay.is_none() {
             self.delayed_until = Time::NEVER;
         }
-    }
-
-    /// SCE: returns the ACK that is held back, if a segment arrives in another state than it tells
-    /// of. The segment's own ACK then waits.
-    #[cold]
-    #[inline(never)]
-    fn overtaken(&mut self, now: Time, s: &Segment) -> Option<Ack> {
-        let delay =
-            self.delay.filter(|_| s.seq == self.next && self.delayed_until != Time::NEVER)?;
-        if sce::some_congestion(s.ecn) == self.some {
-            return None;
-        }
-        let earlier = self.ack();
-        self.take(s.seq);
-        self.take_mark(s);
-        self.delayed_until = now + delay;
-        Some(earlier)
     }
 
     /// A held-back ACK is due.
@@ -209,10 +232,18 @@ impl Receiver {
 
     /// Negotiation.
     fn answer_syn(&mut self, s: &Segment) -> Ack {
-        let agreed = bits::accept(self.ecn, s.bits);
+        let p = Arc::clone(&self.p);
+        let AccEcnParams { ect_on, ecn_fallback, accecn_option, .. } = p.accecn;
+        let before = if ecn_fallback { self.syns } else { 0 };
+        self.syns = self.syns.saturating_add(1);
+        if before == 0 {
+            self.asked = s.bits;
+        }
+        // A SYN that is sent again, and asks for less, does not change what the first has settled.
+        let agreed = handshake::accept(p.ecn, self.asked);
         self.feedback = match agreed {
             Ecn::Off => Feedback::None,
-            Ecn::Classic if self.counts_marks => Feedback::State,
+            Ecn::Classic if p.control.counts_marks() => Feedback::State,
             Ecn::Classic => Feedback::Echo,
             Ecn::Mecn => Feedback::Level,
             Ecn::AccEcn => Feedback::Count,
@@ -222,10 +253,26 @@ impl Receiver {
             self.level = Mark::None;
         }
         self.delayed_until = Time::NEVER;
-        // RFC 8257 3.6: a mark on a SYN is ignored, and the answer is ECT as well.
-        let bits = bits::confirm(agreed, s.ecn);
-        let ecn = if s.ecn == Codepoint::NotEct { s.ecn } else { Codepoint::Ect0 };
-        Ack { bits, ecn, ..self.ack() }
+        let accurate = agreed == Ecn::AccEcn;
+        if accurate && accecn_option {
+            self.teller.get_or_insert_with(|| Box::new(Teller::new(p.segment_bytes())));
+        }
+        // But who sent it takes the path for one that loses such packets.
+        let same = s.bits == self.asked;
+        self.ack_field = if same { p.ack_field(agreed) } else { Codepoint::NotEct };
+        self.last_field = s.ecn;
+        let ecn = match () {
+            () if accurate && ect_on == EctOn::All => self.ack_field,
+            // RFC 8257 3.6: a mark on a SYN is ignored, and the answer is ECT as well.
+            () if s.ecn == Codepoint::NotEct => Codepoint::NotEct,
+            () => p.syn_field(),
+        };
+        self.awaited = (accurate && ecn_fallback).then_some(ecn);
+        let bits = handshake::confirm(agreed, s.ecn, before);
+        let ack = self.ack();
+        // RFC 9768 3.1.4.2: the second answer goes without the option.
+        let option = ack.option.filter(|_| before == 0);
+        Ack { bits, ecn, option, ..ack }
     }
 
     /// Takes in how a data segment is marked and what its header says. Returns whether the sender
@@ -255,15 +302,30 @@ impl Receiver {
                 self.level = self.level.max(mecn::said(self.codepoints, s.ecn));
                 false
             }
-            Feedback::Count => {
-                // RFC 9768 3.2.2.5.1: at once for the first mark after none, and when two wait to
-                // be reported.
-                let (was, ce) = (std::mem::replace(&mut self.level, mark), mark == Mark::Ce);
-                self.marks = (self.marks + u8::from(ce)) & 7;
-                self.unsaid += u8::from(ce);
-                (ce && was != Mark::Ce) || self.unsaid >= accecn::MARKS_PER_ACK
+            Feedback::Count => self.count(s, mark),
+        }
+    }
+
+    /// AccECN: counts a data segment. Returns whether the sender should hear of it at once.
+    fn count(&mut self, s: &Segment, mark: Mark) -> bool {
+        if let Some(sent) = self.awaited.take() {
+            if s.seq == 1 && !s.retransmit && handshake::third_is_bad(s.bits, sent) {
+                self.ack_field = Codepoint::NotEct;
             }
         }
+        if let Some(teller) = &mut self.teller {
+            teller.take(s.ecn);
+        }
+        let (was, ce) = (std::mem::replace(&mut self.level, mark), mark == Mark::Ce);
+        let changed = std::mem::replace(&mut self.last_field, s.ecn) != s.ecn;
+        self.marks = (self.marks + u8::from(ce)) & 7;
+        self.unsaid += u8::from(ce);
+        if self.linux_rules {
+            return changed || self.unsaid >= accecn::MARKS_PER_ACK_IN_LINUX;
+        }
+        // RFC 9768 3.2.2.5.1: at once for the first mark after none, and when two wait to be
+        // reported.
+        (ce && was != Mark::Ce) || self.unsaid >= accecn::MARKS_PER_ACK
     }
 
     /// Whether the segment has arrived before.
@@ -318,7 +380,8 @@ impl Receiver {
         }
         // The application takes data at once.
         let window = Ack::ALL_ROOM;
-        let mut ack = Ack { seq: self.next - 1, bits, window, ..Ack::default() };
+        let (seq, ecn) = (self.next - 1, self.ack_field);
+        let mut ack = Ack { seq, bits, ecn, window, ..Ack::default() };
         if self.sack {
             for (to, from) in ack.blocks.iter_mut().zip(&self.ooo) {
                 *to = *from;
@@ -328,8 +391,21 @@ impl Receiver {
                 self.report_twice(&mut ack);
             }
         }
+        if let Some(teller) = &self.teller {
+            with_option(&mut ack, teller);
+        }
         ack
     }
+}
+
+/// Adds AccECN's option to an ACK, which may have to do with fewer blocks.
+#[cold]
+#[inline(never)]
+fn with_option(ack: &mut Ack, teller: &Teller) {
+    let (option, kept) = teller.option(usize::from(ack.n_blocks));
+    ack.option = option;
+    ack.blocks[kept..].fill(Block::default());
+    ack.n_blocks = kept as u8;
 }
 
 #[cfg(test)]
@@ -430,7 +506,7 @@ mod tests {
         ] {
             let p = TcpParams { delayed_ack: true, quickack: 3, ecn, ..TcpParams::default() };
             let mut r = Receiver::new(&Arc::new(p));
-            let _ = now(r.on_segment(Time::ZERO, &syn(bits::request(ecn))));
+            let _ = now(r.on_segment(Time::ZERO, &syn(handshake::request(ecn, 0))));
             let got: Vec<bool> = (1..=8)
                 .map(|seq| {
                     let mark = if seq == 6 { Mark::Ce } else { Mark::None };
@@ -447,7 +523,7 @@ mod tests {
 
     /// A receiver, connected.
     fn connected(p: TcpParams) -> Receiver {
-        let request = bits::request(p.ecn);
+        let request = handshake::request(p.ecn, 0);
         let mut r = Receiver::new(&Arc::new(p));
         let answer = now(r.on_segment(Time::ZERO, &syn(request)));
         assert_ne!(answer.bits, Bits::NONE, "capable");
@@ -617,6 +693,54 @@ mod tests {
             (ce, Some(1)),
         ]) {
             let got = match r.on_segment(Time::ZERO, &marked(seg(seq), mark)) {
+                Reply::Now(ack) => Some(ack.bits.number()),
+                Reply::Later => None,
+            };
+            assert_eq!(got, want, "segment {seq}");
+        }
+    }
+
+    /// With `ecn_fallback`, what the first SYN has settled holds, although the next asks for less: the
+    /// client may take either answer. But ACKs are no longer capable.
+    #[test]
+    fn a_later_syn_does_not_settle_anew() {
+        let accecn = AccEcnParams {
+            ecn_fallback: true,
+            accecn_option: true,
+            ect_on: EctOn::Established,
+            ..AccEcnParams::default()
+        };
+        let p = TcpParams { ecn: Ecn::AccEcn, accecn, ..TcpParams::default() };
+        let mut r = Receiver::new(&Arc::new(p));
+        let first = now(r.on_segment(Time::ZERO, &syn(Bits::ALL)));
+        assert_eq!((first.bits.number(), first.option.is_some()), (0b010, true));
+        let second = now(r.on_segment(Time::ZERO, &syn(Bits::NONE)));
+        assert_eq!((second.bits.number(), second.option.is_some()), (0b010, false));
+        let ack = now(r.on_segment(Time::ZERO, &marked(seg(1), Mark::Ce)));
+        assert_eq!((ack.bits.number(), ack.ecn), (6, Codepoint::NotEct));
+        assert!(ack.option.is_some());
+        assert_eq!(now(r.on_segment(Time::ZERO, &syn(Bits::NONE))).bits, Bits::NONE, "the third");
+    }
+
+    /// Linux: at once each change of the ECN field, from the SYN's on, and when six marks wait.
+    #[test]
+    fn linux_tells_each_change_at_once() {
+        let accecn = AccEcnParams { ace: Ace::Linux, ..AccEcnParams::default() };
+        let p = TcpParams { ecn: Ecn::AccEcn, delayed_ack: true, accecn, ..TcpParams::default() };
+        let mut r = connected(p);
+        let (ect0, ect1, ce) = (Codepoint::Ect0, Codepoint::Ect1, Codepoint::Ce);
+        for (seq, (ecn, want)) in (1..).zip([
+            (ect0, Some(5)), // the SYN was not capable
+            (ect0, None),
+            (ect0, Some(5)),
+            (ce, Some(6)),
+            (ce, None),
+            (ce, Some(0)), // every second packet
+            (ect0, Some(0)),
+            (ect1, Some(0)),
+            (ect1, None),
+        ]) {
+            let got = match r.on_segment(Time::ZERO, &Segment { ecn, ..seg(seq) }) {
                 Reply::Now(ack) => Some(ack.bits.number()),
                 Reply::Later => None,
             };

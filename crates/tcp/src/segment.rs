@@ -2,6 +2,7 @@
 //! cut into segments once, so that both ends count segments instead of bytes.
 
 use crate::ecn::bits::Bits;
+use crate::ecn::option::AccEcnOption;
 use penstock_units::Ecn;
 
 /// A segment, as it is sent and as it arrives.
@@ -41,7 +42,8 @@ pub struct Ack {
     pub seq: i64,
     /// The TCP header's ECN bits. The SYN has settled what they mean.
     pub bits: Bits,
-    /// The IP header's ECN field: only the answer to a DCTCP sender's SYN is ECN-capable.
+    /// The IP header's ECN field. ACKs are ECN-capable only where `ect_on` says so, and in answer
+    /// to a DCTCP sender's SYN.
     pub ecn: Ecn,
     /// Segments behind `seq` that the receiver has room for; [`Ack::ALL_ROOM`]: its whole buffer is
     /// free.
@@ -50,17 +52,21 @@ pub struct Ack {
     pub blocks: [Block; MAX_BLOCKS],
     /// The number of blocks that are set.
     pub n_blocks: u8,
+    /// AccECN's option.
+    pub option: Option<AccEcnOption>,
 }
 
 impl Default for Ack {
+    #[inline]
     fn default() -> Self {
         Ack {
             seq: 0,
             bits: Bits::NONE,
             ecn: Ecn::NotEct,
             window: Self::ALL_ROOM,
-            blocks: <[Block; MAX_BLOCKS]>::default(),
+            blocks: [Block { left: 0, right: 0 }; MAX_BLOCKS],
             n_blocks: 0,
+            option: None,
         }
     }
 }
@@ -82,6 +88,6 @@ impl Ack {
     /// Returns whether it says nothing but its number and its ECN fields.
     #[inline]
     pub fn is_bare(&self) -> bool {
-        self.n_blocks == 0 && self.window == Self::ALL_ROOM
+        self.n_blocks == 0 && self.window == Self::ALL_ROOM && self.option.is_none()
     }
 }

@@ -117,7 +117,8 @@ impl Sender {
             backoff: c.rtt.backoff(),
             total_retrans: c.counters.retransmits,
             delivered: c.log.as_ref().map_or(0, |log| log.totals().0),
-            delivered_ce: 0,
+            delivered_ce: c.delivered_ce,
+            delivered_bytes: c.decoder.as_ref().map_or_else(Default::default, |d| d.delivered()),
         };
         self.recovery.tell(&mut info);
         info
@@ -185,6 +186,7 @@ impl Sender {
             self.recovery.hear(c, now, ack, marked);
         }
         if mark != Mark::None {
+            c.delivered_ce += marked as u64;
             self.recovery.on_mark(c, now, ack);
         }
     }

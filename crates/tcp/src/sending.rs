@@ -1,8 +1,8 @@
 //! This module chooses the segment that goes next, and fills in its header.
 
 use crate::connection::{Connection, Io};
-use crate::ecn::bits::{self, Bits, Ecn};
-use crate::ecn::{accecn, classic, mecn};
+use crate::ecn::bits::{Bits, Ecn};
+use crate::ecn::{accecn, classic, handshake, mecn};
 use crate::pace;
 use crate::segment::Segment;
 use crate::timers::Timer;
@@ -129,35 +129,46 @@ impl Connection {
         }
     }
 
+    /// Returns the bits of the next data segment. `reduced`: it says that the window was.
+    #[inline(always)]
+    fn bits(&mut self, reduced: bool) -> Bits {
+        match self.agreed {
+            Ecn::Off => Bits::NONE,
+            Ecn::Classic | Ecn::Sce => classic::on_data(reduced),
+            Ecn::Mecn => mecn::on_data(reduced),
+            Ecn::AccEcn => std::mem::replace(&mut self.ace, accecn::on_data(self.acks_marked)),
+        }
+    }
+
+    /// Returns the bits and the ECN field of the next SYN. One that does not ask for ECN is not
+    /// capable of it.
+    #[cold]
+    #[inline(never)]
+    fn request(&mut self) -> (Bits, Codepoint) {
+        let before = if self.p.accecn.ecn_fallback { self.syns } else { 0 };
+        self.syns = self.syns.saturating_add(1);
+        let bits = handshake::request(self.p.ecn, before);
+        (bits, if bits == Bits::NONE { Codepoint::NotEct } else { self.p.syn_field() })
+    }
+
     #[inline(always)]
     fn put_out(&mut self, now: Time, seq: i64, io: &mut impl Io) {
         let syn = seq == 0 && self.p.handshake;
         let retransmit = seq <= self.max_sent;
-        let capable = if syn {
-            self.p.control.counts_marks() // RFC 8257 3.6
-        } else {
-            self.agreed != Ecn::Off && (!retransmit || self.p.retransmit_ect)
-        };
         // RFC 3168 6.1.2: CWR goes on the first new data segment; ns-2 puts it on retransmissions
         // as well.
         let reduced = self.cwr && (!retransmit || self.p.retransmit_ect);
         if reduced {
             self.cwr = false;
         }
-        let bits = match self.agreed {
-            _ if syn => bits::request(self.p.ecn),
-            Ecn::Off => Bits::NONE,
-            Ecn::Classic | Ecn::Sce => classic::on_data(reduced),
-            Ecn::Mecn => mecn::on_data(reduced),
-            Ecn::AccEcn => accecn::ON_DATA,
-        };
+        let field = if retransmit { self.field_again } else { self.field };
+        let (bits, ecn) = if syn { self.request() } else { (self.bits(reduced), field) };
         let idle = self.highest_ack == self.max_sent;
         // It is sent when it leaves the host.
         let now = if self.paced && !syn { self.departure(now) } else { now };
         if let Some(log) = &mut self.log {
             log.sent(now, seq);
         }
-        let ecn = if capable { self.p.codepoints().unmarked() } else { Codepoint::NotEct };
         io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced }, now);
         self.counters.sent += 1;
         if retransmit {

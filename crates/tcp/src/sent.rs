@@ -96,6 +96,12 @@ pub(crate) struct SentLog {
 }
 
 impl SentLog {
+    /// Returns how many of the segments up to `seq` ACKs have reported.
+    pub(crate) fn reported(&self, seq: i64) -> i64 {
+        let acked = usize::try_from(seq - self.first + 1).unwrap_or(0);
+        self.segments.iter().take(acked).filter(|s| s.sacked).count() as i64
+    }
+
     /// Returns what is remembered of segment `seq`.
     pub(crate) fn get(&self, seq: i64) -> Option<&Sent> {
         self.segments.get(usize::try_from(seq - self.first).ok()?)

@@ -4,8 +4,8 @@
 mod common;
 use common::*;
 use penstock_tcp::{
-    Ack, Ecn, Incipient, LossParams, MecnParams, RackParams, Receiver, Reply, Segment, Sender,
-    TcpParams, VARIANTS,
+    AccEcnParams, Ace, Ack, Bits, Ecn, EctOn, Incipient, LossParams, MecnParams, RackParams,
+    Receiver, Reply, Segment, Sender, TcpParams, VARIANTS,
 };
 use penstock_units::param::{Params, Profile, Ty, Value, Values};
 use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Rng, Time};
@@ -22,6 +22,38 @@ struct Channel {
     jitter_ms: u64,
     /// How often a segment overtakes those before it.
     overtakes: f64,
+    meddles: Meddles,
+}
+
+/// What boxes on the way do to ECN.
+#[derive(Debug, Clone, Copy)]
+enum Meddles {
+    Not,
+    /// The IP header's field is cleared.
+    WithFields,
+    /// The TCP header's bits are cleared.
+    WithBits,
+    /// Options do not arrive.
+    WithOptions,
+}
+
+impl Meddles {
+    fn with_data(self, s: Segment) -> Segment {
+        match self {
+            Meddles::Not | Meddles::WithOptions => s,
+            Meddles::WithFields => Segment { ecn: Codepoint::NotEct, ..s },
+            Meddles::WithBits => Segment { bits: Bits::NONE, ..s },
+        }
+    }
+
+    fn with_ack(self, a: Ack) -> Ack {
+        match self {
+            Meddles::Not => a,
+            Meddles::WithFields => Ack { ecn: Codepoint::NotEct, ..a },
+            Meddles::WithBits => Ack { bits: Bits::NONE, ..a },
+            Meddles::WithOptions => Ack { option: None, ..a },
+        }
+    }
 }
 
 /// Both ends and the packets between them.
@@ -67,7 +99,8 @@ impl Loop {
             prop_assert!(s.seq <= self.segments, "{} was never given", s.seq);
             let ect = s.ecn != Codepoint::NotEct;
             prop_assert!(!(ect && self.p.ecn == Ecn::Off));
-            prop_assert!(!(ect && s.syn && self.p.variant().name != "dctcp"));
+            let all = self.p.accecn.ect_on == EctOn::All;
+            prop_assert!(!(ect && s.syn && self.p.variant().name != "dctcp" && !all));
             if self.rng.unit() >= self.channel.data_loss {
                 let ecn = match (ect && self.rng.unit() < self.channel.mark, self.rng.unit() < 0.5)
                 {
@@ -76,7 +109,7 @@ impl Loop {
                     (true, false) => Codepoint::Ect0,
                     (true, true) => Codepoint::Ce,
                 };
-                let s = Segment { ecn, ..s };
+                let s = self.channel.meddles.with_data(Segment { ecn, ..s });
                 let at = self.after(departs.max(self.now), self.data.back().map(|d| d.0));
                 self.data.push_back((at, s));
                 if self.rng.unit() < self.channel.overtakes {
@@ -102,6 +135,10 @@ impl Loop {
 
     fn answer(&mut self, ack: Ack) {
         if self.rng.unit() >= self.channel.ack_loss {
+            let capable = ack.ecn != Codepoint::NotEct;
+            let marked = capable && self.rng.unit() < self.channel.mark;
+            let ack = Ack { ecn: if marked { Codepoint::Ce } else { ack.ecn }, ..ack };
+            let ack = self.channel.meddles.with_ack(ack);
             let at = self.after(self.now, self.acks.back().map(|a| a.0));
             self.acks.push_back((at, ack));
         }
@@ -215,6 +252,19 @@ fn allowed(p: &TcpParams, uses: [Ecn; 3]) -> Ecn {
     uses.into_iter().find(fits).expect("a variant allows classic ECN, or none")
 }
 
+fn accecn() -> impl Strategy<Value = AccEcnParams> {
+    let ace = prop::sample::select(vec![Ace::Rfc, Ace::Linux]);
+    let ect_on = prop::sample::select(vec![EctOn::Data, EctOn::Established, EctOn::All]);
+    (any::<bool>(), ace, ect_on, any::<bool>()).prop_map(
+        |(accecn_option, ace, ect_on, ecn_fallback)| AccEcnParams {
+            accecn_option,
+            ace,
+            ect_on,
+            ecn_fallback,
+        },
+    )
+}
+
 fn params() -> impl Strategy<Value = TcpParams> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let numbers = (1u32..60, 1u32..20, 2.0f64..100.0, prop_oneof![Just(0u64), 1u64..20]);
@@ -225,14 +275,21 @@ fn params() -> impl Strategy<Value = TcpParams> {
         prop::sample::select(vec![None, Some(Codepoints::Wire), Some(Codepoints::Literal)]),
     );
     let ecn = prop::sample::select(vec![Ecn::Classic, Ecn::Mecn, Ecn::AccEcn, Ecn::Sce]);
-    (variant(), flags, numbers, ecn, mecn).prop_map(|(p, flags, numbers, which, mecn)| {
+    let uses_of_ecn = (ecn, mecn, accecn());
+    (variant(), flags, numbers, uses_of_ecn).prop_map(|(p, flags, numbers, uses_of_ecn)| {
+        let (which, mecn, mut accecn) = uses_of_ecn;
         let (incipient, escalate, latch, codepoints) = mecn;
         let (ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;
         let (window, initial_window, initial_ssthresh, overhead) = numbers;
         let uses =
             if ecn { [which, Ecn::Classic, Ecn::Off] } else { [Ecn::Off, which, Ecn::Classic] };
+        let ecn = allowed(&p, uses);
+        if ecn != Ecn::AccEcn && accecn.ect_on == EctOn::All {
+            accecn.ect_on = EctOn::Established;
+        }
         TcpParams {
-            ecn: allowed(&p, uses),
+            ecn,
+            accecn,
             mecn: MecnParams { incipient, escalate, latch, codepoints, ..p.mecn },
             delayed_ack,
             handshake,
@@ -249,13 +306,15 @@ fn params() -> impl Strategy<Value = TcpParams> {
 
 fn channel() -> impl Strategy<Value = Channel> {
     let loss = || prop_oneof![Just(0.0), 0.0f64..0.05, 0.0f64..0.4];
+    let meddles = prop::sample::select(vec![
+        Meddles::Not,
+        Meddles::WithFields,
+        Meddles::WithBits,
+        Meddles::WithOptions,
+    ]);
     let numbers = (loss(), loss(), loss(), 0u64..200, loss());
-    numbers.prop_map(|(data_loss, ack_loss, mark, jitter_ms, overtakes)| Channel {
-        data_loss,
-        ack_loss,
-        mark,
-        jitter_ms,
-        overtakes,
+    (numbers, meddles).prop_map(|((data_loss, ack_loss, mark, jitter_ms, overtakes), meddles)| {
+        Channel { data_loss, ack_loss, mark, jitter_ms, meddles, overtakes }
     })
 }
 

@@ -6,8 +6,8 @@
 
 use crate::link::buffer::Buffer;
 use crate::link::fate::{Arriving, Fate, Sent, Served, Source};
-use crate::link::loss::LossyWire;
 use crate::link::transmitter::Transmitter;
+use crate::link::wire::Wire;
 use penstock_aqm::driver::Driver;
 use penstock_aqm::{Aqm, Ecn, Packet, Turn, Visit};
 use penstock_units::{Duration, Time};
@@ -37,7 +37,7 @@ pub(crate) struct Port {
     waits: Waits,
     /// When its turn comes, as the caller was told, unless nothing waits.
     due: Time,
-    wire: Option<Box<LossyWire>>,
+    wire: Option<Box<Wire>>,
     /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
     /// ECN field.
     pub(crate) tap: Option<Box<Option<(Time, Ecn)>>>,
@@ -50,7 +50,7 @@ impl Port {
         buffer: Buffer,
         transmitter: Transmitter,
         delay: Duration,
-        wire: Option<LossyWire>,
+        wire: Option<Wire>,
     ) -> Self {
         Port {
             busy_until: Time::ZERO,
@@ -110,8 +110,10 @@ impl Port {
         if let Some(tap) = &mut self.tap {
             **tap = Some((start, ecn));
         }
-        if self.wire.as_mut().is_some_and(|wire| wire.loses()) {
-            return Fate::Dropped;
+        let mut ecn = ecn;
+        if let Some(wire) = &mut self.wire {
+            let Some(carried) = wire.carries(ecn) else { return Fate::Dropped };
+            ecn = carried;
         }
         Fate::Through(self.busy_until + self.delay, ecn)
     }

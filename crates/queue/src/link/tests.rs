@@ -25,6 +25,7 @@ fn link(name: &str, ties: bool, loss: f64) -> Link {
         aqm_values: Arc::new(values),
         aqm_context: Context { rate, delay, buffer },
         loss: Loss::Bernoulli(loss),
+        bleach: false,
         schedule: Schedule::Steps(vec![]),
     };
     let keep = Keep {

@@ -49,6 +49,8 @@ pub(crate) struct Line {
     /// The table from which `aqm` was read: `aqm`, `aqm.reverse`, or the link's table.
     pub place: String,
     pub loss: Loss,
+    /// Whether the wire clears ECN fields, behind the queue.
+    pub bleach: bool,
     pub schedule: Schedule,
 }
 
@@ -130,6 +132,7 @@ fn line(
         user: None,
         place: path.into(),
         loss: Loss::Bernoulli(0.0),
+        bleach: false,
         schedule: Schedule::Steps(vec![]),
     })
 }
@@ -180,7 +183,10 @@ pub(super) fn directions(
     let back_rate = link.reverse_rate.unwrap_or(rate);
     let back_delay = link.reverse_delay.unwrap_or(link.delay);
     let back = line(root, backward, (back_rate, back_delay, reverse_buffer))?;
-    Ok([Line { loss: link.loss, schedule, ..ahead }, Line { loss: link.reverse_loss, ..back }])
+    Ok([
+        Line { loss: link.loss, bleach: link.bleach, schedule, ..ahead },
+        Line { loss: link.reverse_loss, bleach: link.reverse_bleach, ..back },
+    ])
 }
 
 /// Reads a link's rate over time, from its file if there is one. The file's hash goes into

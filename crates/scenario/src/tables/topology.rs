@@ -142,6 +142,12 @@ params! {
         pub loss: Loss { unit: "1", default: 0, source: "Gilbert 1960; Elliott 1963" },
         /// The same for packets of the opposite direction.
         pub reverse_loss: Loss { unit: "1", default: 0 },
+        /// Whether the wire clears the ECN field of forward packets, after the queue, as some
+        /// routers do: marks that were set before do not arrive, and later queues find no packet
+        /// capable.
+        pub bleach: bool { default: false, source: "RFC 9768 3.2.2.3" },
+        /// The same for packets of the opposite direction.
+        pub reverse_bleach: bool { default: false },
         /// Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that
         /// take turns from time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its
         /// time in milliseconds, whole and ascending. After the last it begins again. Packets

@@ -77,6 +77,11 @@ pub fn scenario(bytes: &[u8]) -> String {
             link.push(format!("{key} = {}", loss(c)));
         }
     }
+    for key in ["bleach", "reverse_bleach"] {
+        if c.once_in(8) {
+            link.push(format!("{key} = true"));
+        }
+    }
     let trace = c.once_in(6).then(|| trace(c));
     fastest = trace.iter().map(|t| t.1).fold(fastest, f64::max);
     let steps: Vec<Option<f64>> = if trace.is_none() && c.once_in(4) {

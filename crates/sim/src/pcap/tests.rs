@@ -1,4 +1,5 @@
 use super::*;
+use penstock_tcp::FieldOrder;
 
 const DATA: PacketView = PacketView {
     udp: false,
@@ -21,6 +22,7 @@ const DATA: PacketView = PacketView {
     window: 1000,
     sack: true,
     blocks: [Block { left: 0, right: 0 }; MAX_BLOCKS],
+    option: None,
 };
 const SYN: PacketView =
     PacketView { syn: true, bits: Bits::CWR_ECE, ecn: Ecn::NotEct, seq: 0, payload: 0, ..DATA };
@@ -111,6 +113,26 @@ fn data_and_acks_byte_by_byte() {
     let blocks = [Block { left: 4, right: 5 }, Block { left: 6, right: 8 }, Block::default()];
     let packet = one(&PacketView { seq: 1, bits: Bits::ECE, last: Some((7, 1)), blocks, ..ACK });
     assert_eq!((&packet[..36], &packet[38..]), (&ack[..36], &ack[38..]));
+}
+
+/// An ACK with AccECN's option: of three fields behind a block, of two alone.
+#[test]
+fn the_accecn_option_byte_by_byte() {
+    let option = |counters: &[u32]| Some(AccEcnOption::new(FieldOrder::Ect1First, counters));
+    let blocks = [Block { left: 4, right: 5 }, Block::default(), Block::default()];
+    let packet = one(&PacketView { option: option(&[1, 1448, 1001]), blocks, ..ACK });
+    #[rustfmt::skip]
+    let want = [
+        1, 1, 5, 10, 0x9e, 0x37, 0x79, 0xc6, 0x9e, 0x37, 0x79, 0xca,
+        174, 11, 0, 0, 1, 0, 5, 0xa8, 0, 3, 0xe9, 1,
+    ];
+    assert_eq!(packet[40..], want);
+    assert_eq!(packet[32], (5 + 6) << 4, "words of header");
+    let packet = one(&PacketView { option: option(&[1, 0]), ..ACK });
+    assert_eq!(packet[40..], [174, 8, 0, 0, 1, 0, 0, 0]);
+    // The answer to a SYN: MSS, window scale, SACK permitted, and all three.
+    let packet = one(&PacketView { syn: true, option: option(&[1, 0, 1]), ..ACK });
+    assert_eq!(packet.len(), 40 + 12 + 12);
 }
 
 #[test]

@@ -25,8 +25,12 @@ pub(crate) struct Acked {
     /// all before it were sent once.
     pub(crate) newest: Option<Sent>,
     pub(crate) once: bool,
-    /// Segments newly reported as marked.
+    /// Packets newly reported as marked.
     pub(crate) marked: i64,
+    /// Bytes of payload newly reported as marked; `None`: the ACK does not tell.
+    pub(crate) marked_bytes: Option<i64>,
+    /// Bytes of payload in a full segment.
+    pub(crate) segment: u32,
     /// The highest segment sent.
     pub(crate) max_sent: i64,
     /// The last round-trip sample.
@@ -35,10 +39,20 @@ pub(crate) struct Acked {
 
 impl Acked {
     /// Returns the round trip that the ACK measures: that of the last segment that it newly
-    /// acknowledges, if all of them were sent once and no ACK had reported it. The SYN's does not count: it has no data.
+    /// acknowledges, if all of them were sent once and no ACK had reported it. The SYN's does not
+    /// count: it has no data.
     pub(crate) fn sample(&self) -> Option<Duration> {
         let newest = self.newest.filter(|s| self.once && !s.sacked && self.seq > 0)?;
         Some(self.now.since(newest.at))
+    }
+
+    /// Returns the data segments newly reported as marked: of their bytes, where those are known,
+    /// and which the field of packets may have got wrong.
+    pub(crate) fn marked_segments(&self) -> f64 {
+        match self.marked_bytes {
+            Some(bytes) => bytes as f64 / f64::from(self.segment),
+            None => self.marked as f64,
+        }
     }
 }
 
@@ -46,8 +60,19 @@ impl Acked {
 impl Acked {
     /// The ACK of `seq`, which newly acknowledges `newly` segments that were not reported before.
     pub(crate) fn of(now: Time, seq: i64, newly: i64) -> Self {
-        let (newest, once, marked, max_sent, rtt) = (None, true, 0, seq, None);
-        Acked { now, seq, newly, delivered: newly, newest, once, marked, max_sent, rtt }
+        Acked {
+            now,
+            seq,
+            newly,
+            delivered: newly,
+            newest: None,
+            once: true,
+            marked: 0,
+            marked_bytes: None,
+            segment: 1000,
+            max_sent: seq,
+            rtt: None,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! DCTCP, RFC 8257: alpha estimates the fraction of marked segments, and a window with marks is cut
 //! by alpha/2. Losses are answered as Reno answers them (3.5). The receiver's part, DCTCP.CE (3.2),
-//! is in `receiver.rs`; with `ecn = "accecn"` the ACE field reports the counts instead. SYN and
-//! SYN-ACK are ECT (3.6). Retransmissions follow RFC 3168, since RFC 8257 does not mention them.
+//! is in `receiver.rs`; with `ecn = "accecn"` the ACE field reports the counts instead, or the option
+//! the bytes. SYN and SYN-ACK are ECT (3.6). Retransmissions follow RFC 3168, since RFC 8257 does
+//! not mention them.
 //!
 //! `dctcp = "linux"` is `tcp_dctcp.c` (6.x). Alpha counts in 1/1024 and g is a power of two. Below
 //! 1/g, in these units, alpha falls to 0 before each window's part is added: it then stays small
@@ -77,7 +78,7 @@ pub(crate) struct Dctcp {
     /// The highest segment of the window that is being observed.
     window_end: i64,
     acked: i64,
-    marked: i64,
+    marked: f64,
 }
 
 impl CongestionControl for Dctcp {
@@ -88,7 +89,7 @@ impl CongestionControl for Dctcp {
 
     fn new(p: &DctcpParams) -> Self {
         let shift = (p.dctcp == Form::Linux).then(|| libm::log2(1.0 / p.g) as u32);
-        Dctcp { g: p.g, shift, alpha: 1.0, window_end: 0, acked: 0, marked: 0 }
+        Dctcp { g: p.g, shift, alpha: 1.0, window_end: 0, acked: 0, marked: 0.0 }
     }
 
     fn check(p: &DctcpParams, ecn: Ecn) -> Result<(), ParamError> {
@@ -115,7 +116,7 @@ impl CongestionControl for Dctcp {
     }
 
     fn on_ack(&mut self, a: &Acked, _w: &mut Window) {
-        self.marked += a.marked;
+        self.marked += a.marked_segments();
         if let Some(shift) = self.shift {
             if a.seq <= 0 {
                 return; // the SYN's
@@ -125,7 +126,7 @@ impl CongestionControl for Dctcp {
                 let alpha = (self.alpha * ALL as f64) as u64;
                 let alpha = in_integers(alpha, shift, self.marked as u64, self.acked as u64);
                 self.alpha = alpha as f64 / ALL as f64;
-                (self.window_end, self.acked, self.marked) = (a.max_sent, 0, 0);
+                (self.window_end, self.acked, self.marked) = (a.max_sent, 0, 0.0);
             }
             return;
         }
@@ -135,11 +136,11 @@ impl CongestionControl for Dctcp {
         }
         // M = marked/acked; alpha = alpha (1 − g) + g M. Counts of the ACE field may run ahead of
         // cumulative ACKs.
-        let m = (self.marked as f64 / self.acked as f64).min(1.0);
+        let m = (self.marked / self.acked as f64).min(1.0);
         self.alpha = self.alpha * (1.0 - self.g) + self.g * m;
         self.window_end = a.max_sent;
         self.acked = 0;
-        self.marked = 0;
+        self.marked = 0.0;
     }
 
     /// DCTCP-SCE: half of what such ACKs acknowledge. It does not end slow start: ssthresh is raised
@@ -232,5 +233,17 @@ mod tests {
         d.g = 0.5;
         ack(&mut d, 20, 15, 40, 30);
         assert_eq!(d.alpha, (0.9375 * 0.9375 + 0.03125) * 0.5 + 0.5, "at most all");
+    }
+
+    /// An ACK of eight segments, whose field may say none or eight: where bytes are told, two of
+    /// the eight were marked. alpha = 0.5 · 1 + 0.5 · 2/8.
+    #[test]
+    fn bytes_go_before_packets() {
+        for (marked_bytes, alpha) in [(None, 1.0), (Some(2000), 0.625), (Some(0), 0.5)] {
+            let mut d = Dctcp::new(&DctcpParams { g: 0.5, ..DctcpParams::default() });
+            let a = Acked { marked: 8, marked_bytes, ..Acked::of(Time::ZERO, 8, 8) };
+            d.on_ack(&a, &mut Window { cwnd: 4.0, ssthresh: 4.0 });
+            assert_eq!(d.alpha, alpha, "{marked_bytes:?}");
+        }
     }
 }

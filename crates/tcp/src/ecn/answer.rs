@@ -2,10 +2,11 @@
 
 use crate::connection::{Connection, Event};
 use crate::control::algorithm::Cause;
-use crate::ecn::bits::{Ecn, Mark};
-use crate::ecn::{accecn, classic, mecn, sce};
+use crate::ecn::accecn::{AccEcnParams, EctOn};
+use crate::ecn::bits::{Bits, Ecn, Mark};
+use crate::ecn::{accecn, classic, handshake, mecn, sce};
 use crate::segment::Ack;
-use penstock_units::Time;
+use penstock_units::{Ecn as Codepoint, Time};
 
 /// Cuts the window, which recovery has inflated, where the mark that an ACK tells of asks for that.
 /// Comes before anything is done with the ACK but to tell the control.
@@ -40,13 +41,95 @@ pub(crate) fn news(c: &mut Connection, ack: &Ack, dupacks: u32) -> (Mark, i64) {
                 mark => (mark, 0),
             }
         }
-        Ecn::AccEcn if ack.seq < c.highest_ack => (Mark::None, 0), // superseded
         Ecn::AccEcn => {
-            // Duplicates have reported packets that the cumulative ACK covers only now.
-            let packets = (acked - i64::from(dupacks)).max(1);
-            let n = accecn::newly_marked(c.marks_known, ack.bits.number(), packets);
+            if ack.ecn == Codepoint::Ce {
+                ack_marked(c);
+            }
+            if ack.seq < c.highest_ack {
+                return (Mark::None, 0); // superseded
+            }
+            // Earlier ACKs have reported packets that the cumulative one covers only now.
+            let told = match &c.log {
+                Some(log) => log.reported(ack.seq),
+                None => i64::from(dupacks),
+            };
+            let packets = (acked - told).max(1);
+            let n = if c.decoder.is_some() || c.p.accecn.ecn_fallback {
+                let Some(n) = decode(c, ack, acked, packets) else { return (Mark::None, 0) };
+                n
+            } else {
+                accecn::newly_marked(c.marks_known, ack.bits.number(), packets)
+            };
             c.marks_known = ack.bits.number();
             (if n > 0 { Mark::Ce } else { Mark::None }, n)
+        }
+    }
+}
+
+/// An ACK has come marked CE. AccECN counts it, and the next segment says so.
+#[cold]
+fn ack_marked(c: &mut Connection) {
+    c.acks_marked = c.acks_marked.wrapping_add(1);
+    c.ace = accecn::on_data(c.acks_marked);
+}
+
+/// Returns how many packets an ACK newly reports as marked, with whatever else tells of that;
+/// `None`: it says nothing.
+fn decode(c: &mut Connection, ack: &Ack, acked: i64, packets: i64) -> Option<i64> {
+    let fallback = c.p.accecn.ecn_fallback;
+    // RFC 9768 3.2.2.4: the count starts at five, so that zero at the start means that it is
+    // cleared, and no mark.
+    if fallback && c.highest_ack < c.first_data() && ack.bits == Bits::NONE {
+        not_capable(c);
+        c.marks_known = 0;
+        return None;
+    }
+    let Some(d) = &mut c.decoder else {
+        return Some(accecn::newly_marked(c.marks_known, ack.bits.number(), packets));
+    };
+    let n = d.read(c.marks_known, ack, acked, packets);
+    if fallback && d.contradicted {
+        not_capable(c);
+    }
+    n
+}
+
+/// From now on no segment is ECN-capable: the path does not leave ECN's bits alone.
+fn not_capable(c: &mut Connection) {
+    (c.field, c.field_again) = (Codepoint::NotEct, Codepoint::NotEct);
+}
+
+impl Connection {
+    /// The SYN is answered: what both ends have agreed on, and what its bits tell of the path.
+    #[cold]
+    pub(crate) fn agree(&mut self, ack: &Ack) {
+        self.agreed = handshake::conclude(self.p.ecn, ack.bits);
+        if self.agreed == Ecn::Off {
+            return;
+        }
+        let AccEcnParams { ect_on, ecn_fallback, .. } = self.p.accecn;
+        let accurate = self.agreed == Ecn::AccEcn;
+        let again = self.p.retransmit_ect || (accurate && ect_on != EctOn::Data);
+        self.field = self.p.codepoints().unmarked();
+        self.field_again = if again { self.field } else { Codepoint::NotEct };
+        if !accurate {
+            return;
+        }
+        let arrived = handshake::reflected(ack.bits);
+        if ect_on == EctOn::All && arrived == Some(Codepoint::Ce) {
+            // ECN++: as if the SYN had been lost (RFC 5681 3.1).
+            self.initial_window = 1.0;
+        }
+        if ect_on != EctOn::Data && ack.ecn == Codepoint::Ce {
+            ack_marked(self);
+        }
+        if ecn_fallback {
+            // The third SYN and those after it were sent without asking.
+            let sent = self.p.syn_field();
+            if self.syns <= 2 && arrived.is_some_and(|arrived| handshake::mangled(sent, arrived)) {
+                not_capable(self);
+            }
+            self.ace = handshake::reflect(ack.ecn);
         }
     }
 }
