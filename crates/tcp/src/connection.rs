@@ -424,7 +424,10 @@ impl Connection {
 
     /// Backs the timer off (RFC 6298, 5.5).
     pub(crate) fn back_off(&mut self) {
-        self.rtt.back_off(&self.p.rtt);
+        let syn = self.highest_ack < 0 && self.p.handshake;
+        if !(syn && u32::from(self.syns) <= self.p.rtt.linear_syns) {
+            self.rtt.back_off(&self.p.rtt);
+        }
     }
 
     /// Forgets the back-off (ns-2: SACK's partial ACKs do).
