@@ -293,8 +293,7 @@ impl<'a> Parser<'a> {
     fn flags(&mut self) -> Result<Flags, Unread> {
         let mut flags = Flags::default();
         let word = self.take_while(|c| !c.is_whitespace());
-        let mut chars = word.chars().peekable();
-        while let Some(c) = chars.next() {
+        for c in word.chars() {
             match c {
                 'S' => flags.syn = true,
                 'F' => flags.fin = true,
@@ -303,13 +302,8 @@ impl<'a> Parser<'a> {
                 'E' => flags.ecn |= 0b001,
                 'W' => flags.ecn |= 0b010,
                 'A' => flags.ecn |= 0b100,
-                '.' => {
-                    flags.ack = true;
-                    if let Some(ace) = chars.peek().and_then(|c| c.to_digit(8)) {
-                        chars.next();
-                        flags.ecn = ace as u8;
-                    }
-                }
+                '.' => flags.ack = true,
+                '0'..='7' => flags.ecn = c as u8 - b'0',
                 _ => return self.unread("a packet that is not TCP"),
             }
         }
@@ -346,6 +340,7 @@ impl<'a> Parser<'a> {
                 "nop" | "eol" => Some(TcpOption::Padding),
                 "sackOK" => Some(TcpOption::SackOk),
                 "TS" => Some(TcpOption::Timestamps),
+                "ECN" => counters(words).map(TcpOption::AccEcn),
                 "sack" => words.map(block).collect::<Option<_>>().map(TcpOption::Sack),
                 other => Some(TcpOption::Other(other.to_string())),
             };
@@ -356,6 +351,16 @@ impl<'a> Parser<'a> {
         }
         Ok(Options::List(options))
     }
+}
+
+/// Reads `e1b 1 ceb 0 e0b 1`, in any order.
+fn counters<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<[Option<u32>; 3]> {
+    let mut counters = [None; 3];
+    while let Some(name) = words.next() {
+        let place = ["e1b", "ceb", "e0b"].iter().position(|known| *known == name)?;
+        counters[place] = Some(words.next()?.parse().ok()?);
+    }
+    Some(counters)
 }
 
 fn block(text: &str) -> Option<(u64, u64)> {
@@ -419,15 +424,19 @@ mod tests {
         let sack = TcpOption::Sack(vec![(3001, 5001), (7001, 8001)]);
         assert_eq!(p.options, Options::List(vec![sack, TcpOption::Padding, TcpOption::Padding]));
         assert_eq!(packet("+0 > S. 0:0(0) ack 1 <...>").options, Options::Any);
+        let p = packet("+0 > . 1:1(0) ack 1 <ECN e0b 7 ceb 2,nop>");
+        let counters = TcpOption::AccEcn([None, Some(2), Some(7)]);
+        assert_eq!(p.options, Options::List(vec![counters, TcpOption::Padding]));
     }
 
-    /// The digit behind the dot is the ACE field; letters are its bits one by one.
+    /// A digit is the ACE field; letters are its bits one by one.
     #[test]
     fn flags() {
         let ecn = |text: &str| packet(&format!("+0 > {text} 1:1(0) ack 1")).flags.ecn;
         assert_eq!(ecn("."), 0);
         assert_eq!(ecn(".5"), 5);
         assert_eq!(ecn("P.7"), 7);
+        assert_eq!(ecn("P5."), 5);
         assert_eq!(ecn("SEWA"), 0b111);
         assert_eq!(ecn("SW."), 0b010);
         assert_eq!(ecn("E."), 0b001);
@@ -468,6 +477,7 @@ mod tests {
             ("`open", 1, "a command without an end"),
             ("+0 < . 1:1(0) ack 1 urg 3", 1, "field"),
             ("+0 < . 1:1(0) <mss>", 1, "option mss"),
+            ("+0 < . 1:1(0) <ECN e2b 1>", 1, "option ECN"),
             ("9999999 `a`", 1, "weeks"),
         ] {
             let unread = parse(text).expect_err(text);

@@ -118,7 +118,8 @@ fn options(script: &Script) -> Result<Duration, Unread> {
 /// A script that compares nothing before it stops shows nothing.
 fn checks_something(script: &Script, stops: Option<usize>) -> Result<(), Unread> {
     let checks = |event: &Event| match &event.action {
-        Action::Packet(p) => !p.inbound && !p.flags.syn,
+        // The ECN bits of a SYN are an answer.
+        Action::Packet(p) => !p.inbound && (!p.flags.syn || p.flags.ecn != 0),
         Action::Code(_) => true,
         _ => false,
     };
@@ -148,6 +149,7 @@ fn system_call(call: &Call, settings: &mut Settings) -> Result<(), String> {
             }
             option => Err(format!("the socket option {option}")),
         },
+        "read" if call.result == arg(2) => Ok(()),
         "write" | "send" => {
             if call.name == "send" && !matches!(arg(3), "0" | "MSG_DONTWAIT") {
                 return Err(format!("a send with {}", arg(3)));
@@ -173,7 +175,9 @@ fn expressible(p: &Packet) -> Result<(), String> {
     for option in options {
         match option {
             TcpOption::Other(name) => return Err(format!("the TCP option {name}")),
-            TcpOption::Timestamps if !p.flags.syn => return Err("timestamps".into()),
+            TcpOption::Timestamps if p.inbound && !p.flags.syn => {
+                return Err("timestamps of the peer".into());
+            }
             TcpOption::Sack(blocks) if blocks.len() > MAX_BLOCKS => {
                 return Err(format!("{} SACK blocks in an ACK", blocks.len()));
             }
@@ -224,7 +228,29 @@ fn syns(script: &Script, settings: &Settings) -> Result<Peer, Unread> {
         segment: segment.saturating_sub(less).max(1),
         scale: scale.unwrap_or(0).min(14) as u32,
         asks_first: first.inbound,
+        inbound: segment_of_peer(script),
+        counts: counts_bytes(script),
     })
+}
+
+/// Whether the peer sends AccECN's option.
+fn counts_bytes(script: &Script) -> bool {
+    script.events.iter().any(|event| match &event.action {
+        Action::Packet(Packet { inbound: true, options: Options::List(options), .. }) => {
+            options.iter().any(|option| matches!(option, TcpOption::AccEcn(_)))
+        }
+        _ => false,
+    })
+}
+
+/// Returns the length of the peer's segments, if all are alike.
+fn segment_of_peer(script: &Script) -> Option<u64> {
+    let mut lengths = script.events.iter().filter_map(|event| match &event.action {
+        Action::Packet(p) if p.inbound && p.len > 0 => Some(p.len),
+        _ => None,
+    });
+    let first = lengths.next()?;
+    lengths.all(|len| len == first).then_some(first)
 }
 
 /// Returns where the peer's segments begin and end.

@@ -7,10 +7,11 @@ use crate::plan::{plan, Plan};
 use crate::script::{Action, Base, Call, EcnField, Event, Options, Packet, TcpOption, When};
 use crate::told::told;
 use penstock_tcp::{
-    Ack, Bits, Block, Ecn, Io, Receiver, Reply, Segment, Sender, TcpParams, MAX_BLOCKS,
+    AccEcnOption, Ack, Bits, Block, Ecn, FieldOrder, Io, Receiver, Reply, Segment, Sender,
+    TcpParams, MAX_BLOCKS,
 };
 use penstock_units::param::Profile;
-use penstock_units::{Duration, Ecn as Codepoint, Time};
+use penstock_units::{Bytes, Duration, Ecn as Codepoint, Time};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -102,6 +103,9 @@ struct Sent {
     segment: Option<Segment>,
     /// The acknowledgement in it.
     ack: Ack,
+    /// The TCP header's ECN bits, and the IP header's field: of the two ends in one.
+    bits: Bits,
+    ecn: Codepoint,
 }
 
 /// The host's way out.
@@ -131,8 +135,21 @@ struct Run<'a> {
     outbound: Cuts,
     /// The last segment that it has sent.
     last_sent: i64,
-    /// The ECN bits of the two SYNs, as the host sent or answered them.
+    /// The peer's SYN, which the receiver answers each time that the sender's leaves.
+    asked: Option<Segment>,
+    /// The ECN bits of the host's first SYN, and the peer's answer to one of its own.
     syn_bits: Bits,
+    answer_bits: Bits,
+    /// The sender before the peer's answer: what it makes of one.
+    unanswered: Option<Sender>,
+    /// AccECN is agreed on, and so many packets without data have come marked CE.
+    accurate: bool,
+    acks_marked: u8,
+    /// What the peer's third packet says of the host's answer; the crate expects that of the first
+    /// data.
+    third: Option<Bits>,
+    /// Bytes that the application has read.
+    read: u64,
     opened: bool,
     established: bool,
     names: Names,
@@ -149,17 +166,27 @@ const ANY: Duration = Duration::from_secs(600);
 impl<'a> Run<'a> {
     fn new(plan: &'a Plan, trace: &'a mut String) -> Self {
         let host = Arc::new(plan.host.clone());
+        // AccECN's option counts the peer's segments as full ones.
+        let segment = plan.peer.inbound.map_or(host.segment, Bytes);
+        let receiving = Arc::new(TcpParams { segment, ..plan.host.clone() });
         Run {
             plan,
             now: Time::ZERO,
             sender: Sender::new(Arc::clone(&host), 0.0),
-            receiver: Receiver::new(&host),
+            receiver: Receiver::new(&receiving),
             host,
             out: Out::default(),
             sent: VecDeque::new(),
             outbound: Cuts::syn(),
             last_sent: -1,
+            asked: None,
             syn_bits: Bits::NONE,
+            answer_bits: Bits::NONE,
+            unanswered: None,
+            accurate: false,
+            acks_marked: 0,
+            third: None,
+            read: 0,
             opened: false,
             established: false,
             names: Names::default(),
@@ -210,7 +237,7 @@ impl<'a> Run<'a> {
         }
         if self.receiver.deadline().is_some_and(|due| due <= self.now) {
             if let Some(ack) = self.receiver.on_timer(self.now) {
-                self.leaves(Sent { at: self.now, segment: None, ack });
+                self.answers(ack);
             }
         }
     }
@@ -239,14 +266,50 @@ impl<'a> Run<'a> {
     /// Takes what the sender has put out. Data carry the receiver's acknowledgement.
     fn collect(&mut self) {
         for (segment, not_before) in std::mem::take(&mut self.out.0) {
+            let first = segment.seq > self.last_sent;
             self.last_sent = self.last_sent.max(segment.seq);
-            if segment.syn && !self.plan.peer.asks_first {
-                self.syn_bits = segment.bits;
-            }
             let at = not_before.max(self.now);
-            let ack = if segment.syn { Ack::default() } else { self.receiver.carry() };
-            self.leaves(Sent { at, segment: Some(segment), ack });
+            if segment.syn {
+                self.syn_leaves(segment);
+                continue;
+            }
+            let ack = self.receiver.carry();
+            // The handshake's last packet has told how the answer came, and data tell of marks.
+            let told = if first && segment.seq == 1 { self.count(0) } else { segment.bits };
+            let bits = if self.accurate { self.joined(told, ack.bits) } else { segment.bits };
+            self.leaves(Sent { at, segment: Some(segment), ack, bits, ecn: segment.ecn });
         }
+    }
+
+    /// The host's SYN leaves: the receiver's answer, or the sender's request.
+    fn syn_leaves(&mut self, segment: Segment) {
+        let (mut bits, mut ecn, mut ack) = (segment.bits, segment.ecn, Ack::default());
+        if let Some(asked) = self.asked {
+            if let Reply::Now(answer) = self.receiver.on_segment(self.now, &asked) {
+                (bits, ecn, ack) = (answer.bits, answer.ecn, answer);
+            }
+        }
+        if self.last_sent == 0 && self.syn_bits == Bits::NONE {
+            self.syn_bits = bits;
+        }
+        self.leaves(Sent { at: self.now, segment: Some(segment), ack, bits, ecn });
+    }
+
+    /// An ACK leaves at once.
+    fn answers(&mut self, ack: Ack) {
+        let bits = if self.accurate { self.joined(self.count(0), ack.bits) } else { ack.bits };
+        self.leaves(Sent { at: self.now, segment: None, ack, bits, ecn: ack.ecn });
+    }
+
+    /// Returns the ACE field with so many marks more than on packets without data.
+    fn count(&self, more: u8) -> Bits {
+        Bits::from_number(5 + (self.acks_marked + more) % 8)
+    }
+
+    /// Returns the ACE field of both ends in one: the sender counts the marks of packets without
+    /// data, and the receiver those of data.
+    fn joined(&self, sender: Bits, receiver: Bits) -> Bits {
+        Bits::from_number(sender.number() + receiver.number() + 3)
     }
 
     /// A packet leaves, perhaps after others that wait for their time.
@@ -267,6 +330,12 @@ impl<'a> Run<'a> {
         match call.name.as_str() {
             "connect" if !self.opened => self.open(),
             "connect" => return Err(Stop::Refused("a second connection".into())),
+            "read" => {
+                self.read += call.args.get(2).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+                if self.plan.inbound.after(self.receiver.received() - 1) <= self.read {
+                    return Err(Stop::Refused("a read of what has not arrived".into()));
+                }
+            }
             "write" | "send" => {
                 let bytes = call.args.get(2).and_then(|n| n.parse().ok()).unwrap_or(0);
                 return self.write(bytes);
@@ -282,7 +351,7 @@ impl<'a> Run<'a> {
         }
         // What ends inside a segment is one of its own if nothing can be joined to it: what was
         // written before has left, and no such end is on its way (Nagle, Minshall).
-        let full = self.plan.peer.segment;
+        let full = u64::from(self.host.segment_bytes());
         let last = self.outbound.last();
         let first = self.sender.acknowledged() + 1;
         let waits = last > self.last_sent && self.outbound.is_short(last, full);
@@ -323,18 +392,14 @@ impl<'a> Run<'a> {
             return Err(Stop::Refused("a packet before the connection is there".into()));
         }
         let first = !self.established;
-        if p.flags.syn && first {
-            // The peer's answer is the SYN that the receiver has to hear of.
-            let bits = if p.flags.ecn == 0 { Bits::NONE } else { self.syn_bits };
-            let _ = self.hear_syn(bits, p);
+        if first {
+            self.settle(p);
         }
         if let Some(ack) = p.ack {
             self.acknowledged(p, ack, first)?;
         }
         if p.flags.syn {
-            // The third packet of the handshake, or its repetition.
-            let ack = Ack { seq: 0, ..Ack::default() };
-            self.leaves(Sent { at: self.now, segment: None, ack });
+            self.finish_handshake(p);
         }
         if p.len > 0 {
             self.data(p)?;
@@ -342,25 +407,59 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// The first packet of the peer after the host's SYN settles what ECN's bits mean.
+    fn settle(&mut self, p: &Packet) {
+        let bits = if p.flags.syn { Bits::from_number(p.flags.ecn) } else { self.syn_bits };
+        let accurate = !matches!(bits, Bits::NONE | Bits::ECE | Bits::ALL);
+        self.accurate = accurate && self.host.ecn == Ecn::AccEcn;
+        if self.accurate && !p.flags.syn && p.len == 0 {
+            self.third = Some(Bits::from_number(p.flags.ecn));
+        }
+        if p.flags.syn {
+            // The peer's answer is the SYN that the receiver has to hear of.
+            let asks = match bits {
+                Bits::NONE | Bits::ALL => Bits::NONE,
+                _ if self.accurate => Bits::ALL,
+                _ => Bits::CWR_ECE,
+            };
+            self.answer_bits = bits;
+            self.unanswered = Some(self.sender.clone());
+            let _ = self.receiver.on_segment(self.now, &syn(asks, p));
+        }
+    }
+
     /// The peer's SYN arrives. The sender's own SYN stands for the answer.
     fn asked(&mut self, p: &Packet) -> Result<(), Stop> {
+        let asked = syn(Bits::from_number(p.flags.ecn), p);
+        if self.established {
+            return Err(Stop::Refused("a SYN of the peer after the handshake".into()));
+        }
         if self.opened {
-            return Err(Stop::Refused("a second SYN from the peer".into()));
+            if let Reply::Now(answer) = self.receiver.on_segment(self.now, &asked) {
+                let (bits, ecn) = (answer.bits, answer.ecn);
+                let segment = Some(asked);
+                self.leaves(Sent { at: self.now, segment, ack: answer, bits, ecn });
+            }
+            return Ok(());
         }
-        if let Reply::Now(answer) = self.hear_syn(Bits::from_number(p.flags.ecn), p) {
-            self.syn_bits = answer.bits;
-        }
+        self.asked = Some(asked);
         self.open();
         Ok(())
     }
 
-    fn hear_syn(&mut self, bits: Bits, p: &Packet) -> Reply {
-        let ecn = match p.ecn {
-            Some(EcnField::Is(ecn)) => ecn,
-            _ => Codepoint::NotEct,
-        };
-        let syn = Segment { seq: 0, syn: true, retransmit: false, ecn, bits, owes_cwr: false };
-        self.receiver.on_segment(self.now, &syn)
+    /// The third packet of the handshake leaves, perhaps again. The crate has none: its first data
+    /// tell how the answer came.
+    fn finish_handshake(&mut self, p: &Packet) {
+        let ack = Ack { seq: 0, ..self.receiver.carry() };
+        let mut bits = Bits::NONE;
+        if let Some(sender) = self.unanswered.as_ref().filter(|_| self.accurate) {
+            let (mut sender, mut out) = (sender.clone(), Out::default());
+            let answer = Ack { bits: self.answer_bits, ecn: field(p), ..Ack::default() };
+            sender.on_ack(self.now, &answer, &mut out);
+            sender.give(self.now, 1, &mut out);
+            bits = out.0.first().map_or(bits, |(segment, _)| segment.bits);
+        }
+        self.leaves(Sent { at: self.now, segment: None, ack, bits, ecn: ack.ecn });
     }
 
     fn acknowledged(&mut self, p: &Packet, number: u64, first: bool) -> Result<(), Stop> {
@@ -378,15 +477,21 @@ impl<'a> Run<'a> {
             Some(field) => field,
             None => return Err(Stop::Refused("an ACK without a window".into())),
         };
-        let window = window / self.plan.peer.segment;
+        let window = window / u64::from(self.host.segment_bytes());
         if window == 0 {
             return Err(Stop::Refused("a window without room for a segment".into()));
         }
-        let asked = first && self.plan.peer.asks_first;
-        let bits = if asked { self.syn_bits } else { Bits::from_number(p.flags.ecn) };
-        let mut ack = Ack { seq, bits, window: window as u32, ..Ack::default() };
+        // The third packet has AccECN's bits alone.
+        let silent = first && self.plan.peer.asks_first && (!self.accurate || p.flags.ecn == 0);
+        let bits = if silent { self.syn_bits } else { Bits::from_number(p.flags.ecn) };
+        let ecn = if p.len == 0 { field(p) } else { Codepoint::NotEct };
+        self.acks_marked += u8::from(self.accurate && ecn == Codepoint::Ce);
+        let mut ack = Ack { seq, bits, ecn, window: window as u32, ..Ack::default() };
         if let Options::List(options) = &p.options {
             for option in options {
+                if let TcpOption::AccEcn(counters) = option {
+                    ack.option = self.accurate.then(|| counted(counters));
+                }
                 let TcpOption::Sack(blocks) = option else { continue };
                 for block in blocks.iter().filter_map(|(l, r)| self.reported(*l, *r)) {
                     if usize::from(ack.n_blocks) < MAX_BLOCKS {
@@ -397,6 +502,10 @@ impl<'a> Run<'a> {
             }
         }
         self.established = true;
+        // RFC 5681, 2: data make no duplicate.
+        if p.len > 0 && seq <= self.sender.acknowledged() && ack.n_blocks == 0 {
+            return Ok(());
+        }
         self.sender.on_ack(self.now, &ack, &mut self.out);
         self.collect();
         Ok(())
@@ -414,14 +523,11 @@ impl<'a> Run<'a> {
         let Some(seq) = ends.filter(|seq| cuts.of(*seq).is_some_and(|of| of.0 == p.start)) else {
             return Err(Stop::Refused("a packet of several segments".into()));
         };
-        let ecn = match p.ecn {
-            Some(EcnField::Is(ecn)) => ecn,
-            _ => Codepoint::NotEct,
-        };
-        let bits = Bits::from_number(p.flags.ecn);
-        let segment = Segment { seq, syn: false, retransmit: false, ecn, bits, owes_cwr: false };
+        let third = self.third.filter(|_| seq == 1);
+        let bits = third.unwrap_or(Bits::from_number(p.flags.ecn));
+        let segment = Segment { seq, syn: false, ..syn(bits, p) };
         if let Reply::Now(ack) = self.receiver.on_segment(self.now, &segment) {
-            self.leaves(Sent { at: self.now, segment: None, ack });
+            self.answers(ack);
         }
         Ok(())
     }
@@ -458,16 +564,16 @@ impl<'a> Run<'a> {
             self.now = self.now.max(sent.at);
             let Some(segment) = sent.segment.filter(|_| p.len > 0 || p.flags.syn) else {
                 let bare = sent.segment.is_none() && p.len == 0 && !p.flags.syn;
-                if bare && self.is_this_ack(p, &sent.ack) {
+                if bare && self.is_this_ack(p, &sent) {
                     return Ok(());
                 }
                 return fail(Compared::Packet, written(p), got);
             };
-            if segment.syn != p.flags.syn || !self.is_capable(p, &segment) {
+            if segment.syn != p.flags.syn || !is_capable(p, sent.ecn) || !has_option(p, &sent.ack) {
                 return fail(Compared::Packet, written(p), got);
             }
             if segment.syn {
-                if self.bits_of_syn(&segment) != p.flags.ecn {
+                if sent.bits.number() != p.flags.ecn {
                     return fail(Compared::Packet, written(p), got);
                 }
                 return Ok(());
@@ -479,13 +585,12 @@ impl<'a> Run<'a> {
             if first != at || last > end || p.ack.is_some_and(|ack| ack != number) {
                 return fail(Compared::Packet, written(p), got);
             }
-            cwr |= segment.bits.cwr();
+            cwr |= sent.bits.cwr() && !self.accurate;
             at = last;
             if at == end {
-                // The bits of several segments are those of the packet that they make.
-                let bits = segment.bits.number() & !Bits::CWR.number()
-                    | if cwr { Bits::CWR.number() } else { 0 };
-                if self.host.ecn != Ecn::AccEcn && bits != p.flags.ecn {
+                // CWR on one of several segments is on the packet that they make.
+                let cwr = if cwr { Bits::CWR.number() } else { 0 };
+                if sent.bits.number() | cwr != p.flags.ecn {
                     return fail(Compared::Packet, written(p), got);
                 }
                 return Ok(());
@@ -493,24 +598,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the ECN bits of the host's SYN: the receiver's answer, or the sender's request.
-    fn bits_of_syn(&self, segment: &Segment) -> u8 {
-        if self.plan.peer.asks_first {
-            self.syn_bits.number()
-        } else {
-            segment.bits.number()
-        }
-    }
-
-    fn is_capable(&self, p: &Packet, segment: &Segment) -> bool {
-        match p.ecn {
-            None => true,
-            Some(EcnField::Is(ecn)) => segment.ecn == ecn,
-            Some(EcnField::Capable) => matches!(segment.ecn, Codepoint::Ect0 | Codepoint::Ect1),
-        }
-    }
-
-    fn is_this_ack(&self, p: &Packet, ack: &Ack) -> bool {
+    fn is_this_ack(&self, p: &Packet, sent: &Sent) -> bool {
+        let ack = &sent.ack;
         let blocks = match &p.options {
             Options::Any => true,
             Options::List(options) => {
@@ -523,7 +612,9 @@ impl<'a> Run<'a> {
         };
         blocks
             && p.ack.is_none_or(|number| number == self.plan.inbound.after(ack.seq))
-            && p.flags.ecn == ack.bits.number()
+            && p.flags.ecn == sent.bits.number()
+            && is_capable(p, sent.ecn)
+            && has_option(p, ack)
     }
 
     fn blocks(&self, ack: &Ack) -> Vec<(u64, u64)> {
@@ -535,15 +626,15 @@ impl<'a> Run<'a> {
     }
 
     fn describe(&self, sent: &Sent) -> String {
-        match &sent.segment {
-            Some(segment) if segment.syn => format!("a SYN{}", named(self.bits_of_syn(segment))),
+        let text = match &sent.segment {
+            Some(segment) if segment.syn => format!("a SYN{}", named(sent.bits.number())),
             Some(segment) => {
                 let (first, last) = self.outbound.of(segment.seq).unwrap_or((0, 0));
                 let mut text = format!("data {first}:{last}");
                 if segment.retransmit {
                     text += " again";
                 }
-                text += named(segment.bits.number());
+                text += named(sent.bits.number());
                 text
             }
             None => {
@@ -551,11 +642,67 @@ impl<'a> Run<'a> {
                 for (left, right) in self.blocks(&sent.ack) {
                     let _ = write!(text, ", {left}:{right}");
                 }
-                text += named(sent.ack.bits.number());
+                text += named(sent.bits.number());
                 text
             }
-        }
+        };
+        let ecn =
+            if sent.ecn == Codepoint::NotEct { "".into() } else { format!(", {:?}", sent.ecn) };
+        let option = sent.ack.option.map_or(String::new(), |option| options(&told_by(&option)));
+        text + &ecn + &option
     }
+}
+
+/// Returns the peer's SYN, or its answer, as a segment that arrives.
+fn syn(bits: Bits, p: &Packet) -> Segment {
+    Segment { seq: 0, syn: true, retransmit: false, ecn: field(p), bits, owes_cwr: false }
+}
+
+/// Returns the ECN field with which a packet arrives.
+fn field(p: &Packet) -> Codepoint {
+    match p.ecn {
+        Some(EcnField::Is(ecn)) => ecn,
+        _ => Codepoint::NotEct,
+    }
+}
+
+fn is_capable(p: &Packet, ecn: Codepoint) -> bool {
+    match p.ecn {
+        None => true,
+        Some(EcnField::Is(said)) => ecn == said,
+        Some(EcnField::Capable) => matches!(ecn, Codepoint::Ect0 | Codepoint::Ect1),
+    }
+}
+
+/// Whether AccECN's option is the one that a script expects.
+fn has_option(p: &Packet, ack: &Ack) -> bool {
+    let Options::List(options) = &p.options else { return true };
+    let said = options.iter().find_map(|option| match option {
+        TcpOption::AccEcn(counters) => Some(*counters),
+        _ => None,
+    });
+    said == ack.option.map(|option| told_by(&option))
+}
+
+/// Returns an option's counters: ECT(1), CE, ECT(0).
+fn told_by(option: &AccEcnOption) -> [Option<u32>; 3] {
+    [Codepoint::Ect1, Codepoint::Ce, Codepoint::Ect0].map(|ecn| option.field(ecn))
+}
+
+/// Returns the option with these counters.
+fn counted([e1b, ceb, e0b]: &[Option<u32>; 3]) -> AccEcnOption {
+    let (order, counters) = match e1b {
+        Some(_) => (FieldOrder::Ect1First, [*e1b, *ceb, *e0b]),
+        None => (FieldOrder::Ect0First, [*e0b, *ceb, None]),
+    };
+    let there: Vec<u32> = counters.iter().map_while(|counter| *counter).collect();
+    AccEcnOption::new(order, &there)
+}
+
+/// Writes AccECN's counters.
+fn options(counters: &[Option<u32>; 3]) -> String {
+    let names = ["e1b", "ceb", "e0b"].iter().zip(counters);
+    names.filter_map(|(name, n)| n.map(|n| format!(", {name} {n}"))).collect()
 }
 
 fn named(bits: u8) -> &'static str {
@@ -585,6 +732,9 @@ fn written(p: &Packet) -> String {
                 for (left, right) in blocks {
                     let _ = write!(text, ", {left}:{right}");
                 }
+            }
+            if let TcpOption::AccEcn(counters) = option {
+                text += &self::options(counters);
             }
         }
     }

@@ -137,6 +137,9 @@ pub enum TcpOption {
     Sack(Vec<(u64, u64)>),
     /// Timestamps.
     Timestamps,
+    /// AccECN's counters of bytes: those that came with ECT(1), with CE, and with ECT(0), as far as
+    /// the option has them.
+    AccEcn([Option<u32>; 3]),
     /// Another, by its name.
     Other(String),
 }

@@ -19,6 +19,8 @@ const KERNEL: &[(&str, &str)] = &[
     ("tcp_congestion_control", "cubic"),
     ("tcp_early_retrans", "3"),
     ("tcp_ecn", "2"),
+    ("tcp_ecn_fallback", "1"),
+    ("tcp_ecn_option", "2"),
     ("tcp_sack", "1"),
     ("tcp_slow_start_after_idle", "1"),
     ("tcp_timestamps", "1"),
@@ -54,6 +56,9 @@ const NO_MATTER: &[&str] = &[
     "tcp_window_scaling",
     "tcp_wmem",
 ];
+
+/// The room that AccECN's option takes in a segment.
+const OPTION: u64 = 12;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -162,21 +167,38 @@ impl Settings {
         host.values.put("tcp", &variant);
 
         host.set("initial_window", "10")?;
-        host.set("segment", &format!("\"{} B\"", peer.segment))?;
         if !peer.sack {
             host.set("recovery", "\"newreno\"")?;
         }
+        // 2 is classic for whom is asked, 4 asks for classic and grants AccECN, 5 only grants it.
         let ecn = match (self.get("tcp_ecn"), peer.asks_first) {
-            ("0", _) | ("2", false) => "\"off\"",
-            ("1", _) | ("2", true) => "\"classic\"",
+            ("0", _) | ("2" | "5", false) => "\"off\"",
+            ("1", _) | ("2", true) | ("4", false) => "\"classic\"",
+            ("3", _) | ("4" | "5", true) => "\"accecn\"",
             (value, _) => return Err(format!("the sysctl tcp_ecn = {value}")),
         };
+        let mut segment = peer.segment;
+        if ecn == "\"accecn\"" {
+            if peer.counts && self.get("tcp_ecn_option") != "0" {
+                segment = segment.saturating_sub(OPTION).max(1);
+            }
+            let on = |name| if self.get(name) == "0" { "false" } else { "true" };
+            host.set("accecn_option", on("tcp_ecn_option"))?;
+            host.set("ecn_fallback", on("tcp_ecn_fallback"))?;
+            host.set("ace", "\"linux\"")?;
+            host.set("ect_on", "\"established\"")?;
+        }
+        host.set("segment", &format!("\"{segment} B\""))?;
         host.set("ecn", ecn)?;
         if self.paces {
             host.set("pacing", "\"fq\"")?;
         }
         if linux {
             let on = |value: &str| if value == "0" { "false" } else { "true" };
+            // Linux tries a SYN a second apart at first, and the answer to one not.
+            if peer.asks_first {
+                host.set("linear_syns", "0")?;
+            }
             host.set("tlp", on(self.get("tcp_early_retrans")))?;
             host.set("idle_restart", on(self.get("tcp_slow_start_after_idle")))?;
         }
@@ -210,4 +232,8 @@ pub struct Peer {
     pub scale: u32,
     /// The peer opens the connection.
     pub asks_first: bool,
+    /// Payload of the segments that it sends, in bytes, if all are alike.
+    pub inbound: Option<u64>,
+    /// It sends AccECN's option.
+    pub counts: bool,
 }

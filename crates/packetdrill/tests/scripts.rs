@@ -114,6 +114,20 @@ const BROKEN: &[(&str, &str, &str, &str)] = &[
     ("linux-probe.pkt", "tcp_ecn=0", "tcp_early_retrans=0", "got data 1:1001 again at 0.4"),
     ("linux-receiver.pkt", "+.04 >", "+.2 >", "got an ACK of 19001 at 0.159000 s"),
     ("linux-receiver.pkt", "ack 19001 <nop,nop,sack 17001:18001>", "ack 19001", "17001:18001"),
+    // AccECN: reflection, fallback, the field, the option's counters.
+    ("accecn-server.pkt", "> [noecn] SEW.", "> [noecn] SW.", "got a SYN, CWR ECE, e1b 1"),
+    ("accecn-server.pkt", "+2 > S.", "+2 > SEW.", "expected a SYN, CWR ECE; got a SYN"),
+    (
+        "accecn-server.pkt",
+        "[ect0] P.6 1:1001(1000) ack 1 <",
+        "[ect0] P.5 1:1001(1000) ack 1 <",
+        "AE CWR",
+    ),
+    ("accecn-server.pkt", "e0b 1001,nop>\n   +0 read", "e0b 1,nop>\n   +0 read", "e0b 1001"),
+    ("accecn-server.pkt", "ce_bytes == 1000", "ce_bytes == 0", "tcpi_delivered_ce_bytes = 1000"),
+    ("accecn-client.pkt", "> S 0", "> SEWA 0", "expected a SYN, AE CWR ECE; got a SYN"),
+    ("accecn-client.pkt", "WA. 1:1", "W. 1:1", "got an ACK of 1, AE CWR, Ect0"),
+    ("accecn-client.pkt", "+1 > S", "+2 > S", "got a SYN, AE CWR ECE at 1.000000 s"),
 ];
 
 #[test]
@@ -163,9 +177,9 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("+0 write(3, ..., 2000) = 2000", "+0 %{ assert tcpi_advmss == 1 }%", "the name tcpi_advmss"),
     ("+0 write(3, ..., 2000) = 2000", "+0 < . 1:1(0) ack 1 win 0", "without room for a segment"),
     (
-        "[ect0] P. 1:2001(2000) ack 1",
-        "P. 1:2001(2000) ack 1 <nop,nop,TS val 1 ecr 2>",
-        "timestamps",
+        "+0 write(3, ..., 2000) = 2000",
+        "+0 < . 1:1(0) ack 1 win 9 <nop,nop,TS val 1 ecr 2>",
+        "timestamps of the peer",
     ),
     ("[ect0] P. 1:2001(2000) ack 1", "P. 1:2001(2000) ack 1 <md5 aa>", "the TCP option md5"),
     ("[ect0] P. 1:2001(2000) ack 1", "P. 1:2001(2000)", "without an acknowledgement"),
