@@ -1328,6 +1328,9 @@ class _Tcp(_Traffic):
         true. Source: RFC 9293; ns-2's Vegas has none.
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
         Source: ns-2 counts packets.
+    pacing: Whether segments leave their host at a pace under any control: with fq twice as fast as the window would
+        have it, or 1.2 times from half of ssthresh on. The first ten leave at once. Controls that have a pace of
+        their own keep it; one of "off", "fq"; default: off. Source: Linux: tcp_update_pacing_rate, sch_fq.
     reduction: rack: a cut for a loss or a mark takes effect over a round trip, by proportional rate reduction, or at
         once; one of "prr", "at once"; default: prr. Source: RFC 9937; for marks: Linux.
     tlp: rack: a probe of the tail goes out after two round trips of silence; true or false; default: true. Source:
@@ -1434,6 +1437,7 @@ class _Tcp(_Traffic):
     codepoints: Literal["wire", "literal"] | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
+    pacing: Literal["off", "fq"] | None = None
     reduction: Literal["prr", "at once"] | None = None
     tlp: bool | None = None
     undo: bool | None = None

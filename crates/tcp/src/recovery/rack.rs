@@ -492,7 +492,7 @@ impl State {
             state: self.state,
             before: n.before,
             app_limited: l.app_limited(),
-            window_limited: n.in_flight as f64 + 1.0 > c.window.cwnd,
+            window_limited: c.window_limited(n.in_flight as i64),
             delayed: lone && n.rate.is_some_and(|r| r.prior + 1 == delivered_total),
         };
         c.control.steer(&s, &mut c.window);
