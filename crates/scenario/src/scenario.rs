@@ -11,7 +11,7 @@ use crate::tables::{Access, GraphLink, Link, TOPOLOGY};
 use crate::walk;
 use penstock_sim::UserAqm;
 use penstock_tcp::{ControlParams, Ecn};
-use penstock_units::param::Param;
+use penstock_units::param::{Param, Values};
 use penstock_units::{shorten, Duration};
 use serde_json::{json, Map, Value as Json};
 use std::fmt;
@@ -388,6 +388,15 @@ fn discipline(d: &plan::Discipline, user: &Option<UserAqm>) -> Map<String, Json>
     out
 }
 
+/// A link's keys, without the quiet ones that say nothing.
+fn keys_of_link(
+    params: impl Iterator<Item = &'static Param>,
+    values: &Values,
+) -> Map<String, Json> {
+    let general = |p: &'static Param| p.default.map(|text| keys::default(p, text));
+    show::values(params.filter(|p| !p.quiet || values.get(p.name) != general(p).as_ref()), values)
+}
+
 fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
     let side = |keys: &Option<Access>| {
         keys.as_ref().map_or(Json::Null, |keys| Json::Object(show::params(keys)))
@@ -397,7 +406,7 @@ fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
         let node = |name: &String| json!({ "name": name });
         out.insert("node".into(), t.nodes.iter().map(node).collect());
         let link = |wire: &plan::Wire| {
-            let mut link = show::values(GraphLink::TABLE.iter().chain(Link::TABLE), &wire.values);
+            let mut link = keys_of_link(GraphLink::TABLE.iter().chain(Link::TABLE), &wire.values);
             let mut own = wire.aqm.as_ref().map(|d| discipline(d, &None)).unwrap_or_default();
             if let Some(reverse) = &wire.reverse {
                 own.insert("reverse".into(), Json::Object(discipline(reverse, &None)));
@@ -411,7 +420,7 @@ fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
     } else {
         out.insert(
             t.kind.link.into(),
-            Json::Object(show::values(Link::TABLE.iter(), &t.wires[0].values)),
+            Json::Object(keys_of_link(Link::TABLE.iter(), &t.wires[0].values)),
         );
     }
     out.insert("access".into(), side(&t.access));

@@ -145,9 +145,9 @@ params! {
         /// Whether the wire clears the ECN field of forward packets, after the queue, as some
         /// routers do: marks that were set before do not arrive, and later queues find no packet
         /// capable.
-        pub bleach: bool { default: false, source: "RFC 9768 3.2.2.3" },
+        pub bleach: bool { default: false, quiet: true, source: "RFC 9768 3.2.2.3" },
         /// The same for packets of the opposite direction.
-        pub reverse_bleach: bool { default: false },
+        pub reverse_bleach: bool { default: false, quiet: true },
         /// Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that
         /// take turns from time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its
         /// time in milliseconds, whole and ascending. After the last it begins again. Packets

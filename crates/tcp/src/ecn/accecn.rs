@@ -36,23 +36,37 @@ penstock_units::params! {
     /// change ECN's bits.
     pub struct AccEcnParams: Default {
         /// accecn: ACKs carry the option that counts bytes by code point.
-        pub accecn_option: bool { default: false, source: "RFC 9768 3.2.3; Linux: tcp_ecn_option" },
+        pub accecn_option: bool {
+            default: false,
+            linux: true,
+            quiet: true,
+            source: "RFC 9768 3.2.3; Linux: tcp_ecn_option",
+        },
         /// accecn: whose rules of the ACE field hold. rfc: a receiver ACKs at once the first mark
         /// after none, and each second mark; a sender takes the largest number that fits where the
         /// field may have wrapped. linux: at once each change of the ECN field, and six marks; the
         /// smallest number from a receiver whose ACKs usually answer more than four packets.
-        pub ace: Ace { default: "rfc", source: "RFC 9768 3.2.2.5, A.2; Linux 6.18" },
+        pub ace: Ace {
+            default: "rfc",
+            linux: "linux",
+            quiet: true,
+            source: "RFC 9768 3.2.2.5, A.2; Linux 6.18",
+        },
         /// accecn: which packets are ECN-capable. established: all after the handshake,
         /// retransmissions and ACKs too, as Linux has it; all: the SYN and its answer as well
         /// (ECN++). Marks on ACKs are counted and told in the data's ACE field.
         pub ect_on: EctOn {
             default: "data",
+            linux: "established",
+            quiet: true,
             source: "RFC 3168 6.1; draft-ietf-tcpm-generalized-ecn; Linux 6.18",
         },
         /// A SYN that is sent again asks for less and then for nothing, and an end that finds ECN's
         /// bits changed on the way sends no more ECN-capable packets.
         pub ecn_fallback: bool {
             default: false,
+            linux: true,
+            quiet: true,
             source: "RFC 3168 6.1.1.1; RFC 9768 3.1.4, 3.2.2.3, 3.2.2.4; Linux: tcp_ecn_fallback",
         },
     }
