@@ -540,7 +540,17 @@ impl Connection {
     /// An ACK of new data outside recovery: advance, then grow unless it tells of a mark.
     #[inline]
     pub(crate) fn new_ack(&mut self, now: Time, ack: &Ack) {
-        let (acked, flight) = (ack.seq - self.highest_ack, self.flight());
+        self.new_ack_after(now, ack, 0);
+    }
+
+    /// The same after so many duplicates. Each of them has reported a segment, which does not count
+    /// again where every segment counts.
+    #[inline]
+    pub(crate) fn new_ack_after(&mut self, now: Time, ack: &Ack, dupacks: u32) {
+        let (mut acked, flight) = (ack.seq - self.highest_ack, self.flight());
+        if dupacks > 0 && self.p.growth == GrowthPer::Segments {
+            acked = (acked - i64::from(dupacks)).max(1);
+        }
         self.advance(now, ack);
         if self.mark == Mark::None {
             self.grow(now, acked, flight);

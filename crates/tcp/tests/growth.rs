@@ -182,6 +182,17 @@ fn slow_start_counts_every_segment() {
     }
 }
 
+/// Without SACK duplicates report segments: of three that are acknowledged after two duplicates one
+/// is new.
+#[test]
+fn what_duplicates_reported_counts_once() {
+    let mut s = Story::connected(linux("newreno"));
+    s.wait(100).dup(0, 2).ack(3);
+    near(s.cwnd(), 11.0);
+    s.ack(5);
+    near(s.cwnd(), 13.0);
+}
+
 /// Reno in whole segments: from 10 at ssthresh, ACKs of two give the eleventh at the fifth, and the
 /// twelfth after eleven segments more. What slow start leaves of an ACK counts in avoidance.
 #[test]
