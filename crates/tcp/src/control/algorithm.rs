@@ -114,7 +114,14 @@ pub(crate) struct Steered {
     pub(crate) window_limited: bool,
     /// The receiver may have held the ACK back: it answers a single segment, after a wait.
     pub(crate) delayed: bool,
+    /// When the next segment may leave, by the pace.
+    pub(crate) departs: Time,
+    /// Payload bytes of a segment.
+    pub(crate) segment: u32,
 }
+
+/// The sender's random numbers, uniform in [0, 1).
+pub(crate) type Random<'a> = &'a mut dyn FnMut() -> f64;
 
 /// The event that a cut answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,8 +232,15 @@ pub(crate) trait CongestionControl: Sized {
     }
 
     /// Under `recovery = "rack"`: an ACK has arrived, and what it says of losses is known. Only
-    /// asked of a control that is [`CongestionControl::FULL`].
-    fn steer(&mut self, _s: &Steered, _w: &mut Window) {}
+    /// asked of a control that is [`CongestionControl::FULL`]. Returns whether the control holds
+    /// sending back for now: rates then say as little of the path as if the application did.
+    fn steer(&mut self, _s: &Steered, _w: &mut Window, _random: Random<'_>) -> bool {
+        false
+    }
+
+    /// The application gives data after a pause in which nothing was under way. Only told to a
+    /// control that is [`CongestionControl::FULL`].
+    fn resumes(&mut self, _now: Time, _w: &mut Window, _random: Random<'_>) {}
 
     /// Under `recovery = "rack"`: a segment was declared lost, the `total`th so far. Only told to a
     /// control that is [`CongestionControl::FULL`].
