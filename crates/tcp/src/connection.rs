@@ -12,7 +12,7 @@ use crate::pace::Pacer;
 use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
 use crate::rtt::RttEstimator;
 use crate::segment::{Ack, Segment};
-use crate::sent::{Sent, SentLog};
+use crate::sent::{News, Sent, SentLog};
 use crate::timers::{Timer, Timers};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
@@ -213,7 +213,7 @@ impl Connection {
     }
 
     /// Returns the segments that a cut by a factor multiplies.
-    fn cut_base(&self, inflation: f64) -> f64 {
+    pub(crate) fn cut_base(&self, inflation: f64) -> f64 {
         match self.p.ssthresh_from {
             SsthreshFrom::Window => self.window_in_force(inflation),
             SsthreshFrom::Flight => {
@@ -340,11 +340,19 @@ impl Connection {
     // ---- ACKs ---------------------------------------------------------------------------------
 
     /// Tells the record and the control of an ACK that newly reports `marked` segments as marked.
-    /// Nothing else has been done with the ACK.
-    pub(crate) fn tell(&mut self, now: Time, ack: &Ack, marked: i64) {
-        let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack, |_, _| {}));
+    /// Nothing else has been done with the ACK. `each` hears of every segment that it newly reports,
+    /// where there is a record. Returns its news of them.
+    #[inline]
+    pub(crate) fn tell(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        marked: i64,
+        each: impl FnMut(i64, &Sent),
+    ) -> Option<News> {
+        let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack, each));
         if !self.control.watches() {
-            return;
+            return of_log;
         }
         let newly = ack.seq - self.highest_ack;
         let delivered = match &of_log {
@@ -355,6 +363,7 @@ impl Connection {
         let (seq, max_sent, rtt) = (ack.seq, self.max_sent, self.rtt.last());
         let a = Acked { now, seq, newly, delivered, newest, once, marked, max_sent, rtt };
         self.control.on_ack(&a, &mut self.window);
+        of_log
     }
 
     /// Takes in an ACK of new data: sequence state, round trip, timer. Growth is
@@ -387,12 +396,24 @@ impl Connection {
             self.grow(now, acked, flight);
             self.ecn_backoff = false;
         }
+        self.opened(ack);
+    }
+
+    /// The SYN's answer, or that of the first segment: the window opens.
+    #[inline]
+    pub(crate) fn opened(&mut self, ack: &Ack) {
         if self.last_ack == 0 {
             self.window.cwnd = self.initial_window;
             if self.p.handshake {
                 self.agreed = bits::conclude(self.p.ecn, ack.bits);
             }
         }
+    }
+
+    /// A segment that was sent once, at `sent`, gives a sample of the round trip.
+    pub(crate) fn sample(&mut self, sent: Time, now: Time) {
+        self.rtt.restore(&self.p.rtt);
+        self.rtt.sample(&self.p.rtt, sent, now);
     }
 
     /// A partial ACK has moved the left edge inside recovery; its round trip is not sampled (Karn).

@@ -11,6 +11,7 @@
 //! - `segment.rs`: what the two ends hand to each other; `ecn/`: what its bits mean.
 //! - `rtt.rs`: the round trip and the timeout. `control/`: the window's growth and cuts, as
 //!   numbers.
+//! - `minimum.rs`: the smallest value of late.
 //! - `params.rs`: everything that a user sets.
 //! - `sent.rs`, `timers.rs`, `pace.rs`: what is under way, what is waited for, how far apart
 //!   segments leave.
@@ -24,6 +25,7 @@ mod connection;
 mod control;
 mod ecn;
 mod info;
+mod minimum;
 mod pace;
 mod params;
 mod quirks;
@@ -44,7 +46,7 @@ pub use info::{CaState, Info};
 pub use pace::PacingParams;
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};
 pub use receiver::{Receiver, Reply};
-pub use recovery::kind::{BookKeeping, LossParams, Recovery};
+pub use recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};
 pub use rtt::{RttClock, RttEstimator, RttParams};
 pub use segment::{Ack, Block, Segment, MAX_BLOCKS};
 pub use sender::Sender;

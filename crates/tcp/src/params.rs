@@ -7,7 +7,7 @@ use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::MecnParams;
 use crate::pace::PacingParams;
 use crate::quirks::Quirks;
-use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
+use crate::recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};
 use crate::rtt::RttParams;
 use penstock_units::param::{int, num, Param, ParamError, Params, Values};
 use penstock_units::{Bytes, Codepoints, Duration, TxClock};
@@ -154,6 +154,8 @@ penstock_units::params! {
         pub control: ControlParams,
         /// How losses are repaired.
         pub recovery: Recovery,
+        /// What RACK-TLP reads.
+        pub rack: RackParams,
     }
 }
 
@@ -193,6 +195,7 @@ const PIECES: &[&[Param]] = {
         MECN.1,
         TCP.1,
         Recovery::TABLE,
+        RackParams::TABLE,
     ]
 };
 
@@ -245,14 +248,17 @@ impl TcpParams {
         if self.ecn != Ecn::Off && !self.handshake {
             return refuse("handshake", "must be true with ECN, which is negotiated on the SYN");
         }
-        if self.control.full() {
+        if self.control.full() && self.recovery != Recovery::Rack {
             return refuse(
                 "recovery",
                 "must be \"rack\" under this tcp, which sets its window itself",
             );
         }
         if !self.control.takes(self.recovery) {
-            return refuse("recovery", "must be \"newreno\" or \"sack\", or what the control has");
+            return refuse(
+                "recovery",
+                "must be \"newreno\", \"sack\" or \"rack\", or what the control has",
+            );
         }
         Ok(())
     }
@@ -266,6 +272,18 @@ impl TcpParams {
     #[inline]
     pub fn sack(&self) -> bool {
         self.recovery.reads_reports()
+    }
+
+    /// Whether a cut takes effect over a round trip.
+    #[inline]
+    pub(crate) fn gradual(&self) -> bool {
+        self.recovery == Recovery::Rack && self.rack.reduction == Reduction::Prr
+    }
+
+    /// Whether the receiver reports what arrives twice (DSACK).
+    #[inline]
+    pub(crate) fn dsack(&self) -> bool {
+        self.recovery == Recovery::Rack
     }
 
     /// Returns what ns-2 does differently, where recovery follows its book-keeping.

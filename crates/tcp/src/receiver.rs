@@ -29,6 +29,9 @@ pub struct Receiver {
     delayed_until: Time,
     delay: Option<Duration>,
     sack: bool,
+    /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
+    dsack: bool,
+    twice: i64,
     counts_marks: bool,
     /// Multi-level ECN: the level is held; what the code points mean.
     latch: bool,
@@ -75,6 +78,8 @@ impl Receiver {
             delayed_until: Time::NEVER,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
             sack: p.sack(),
+            dsack: p.dsack(),
+            twice: -1,
             counts_marks: p.control.counts_marks(),
             latch: p.mecn.latch,
             codepoints: p.codepoints(),
@@ -91,6 +96,7 @@ impl Receiver {
         self.feedback = Feedback::None;
         self.marks = accecn::FIRST;
         self.unsaid = 0;
+        self.twice = -1;
         self.delayed_until = Time::NEVER;
     }
 
@@ -109,6 +115,9 @@ impl Receiver {
     pub fn on_segment(&mut self, now: Time, s: &Segment) -> Reply {
         let in_order = s.seq == self.next;
         let gap = !self.ooo.is_empty();
+        if self.dsack && self.has(s.seq) {
+            self.twice = s.seq;
+        }
         self.take(s.seq);
         if s.syn {
             return Reply::Now(self.answer_syn(s));
@@ -195,6 +204,11 @@ impl Receiver {
         }
     }
 
+    /// Whether the segment has arrived before.
+    fn has(&self, seq: i64) -> bool {
+        seq < self.next || self.ooo.iter().any(|b| b.left <= seq && seq < b.right)
+    }
+
     fn take(&mut self, seq: i64) {
         if seq == self.next {
             self.next += 1;
@@ -231,10 +245,13 @@ impl Receiver {
         let window = Ack::ALL_ROOM;
         let mut ack = Ack { seq: self.next - 1, bits, window, ..Ack::default() };
         if self.sack {
-            for (to, from) in ack.blocks.iter_mut().zip(&self.ooo) {
+            let twice = std::mem::replace(&mut self.twice, -1);
+            let dsack = (twice >= 0).then_some(Block { left: twice, right: twice + 1 });
+            let blocks = dsack.iter().chain(&self.ooo).take(MAX_BLOCKS);
+            for (to, from) in ack.blocks.iter_mut().zip(blocks) {
                 *to = *from;
+                ack.n_blocks += 1;
             }
-            ack.n_blocks = self.ooo.len().min(MAX_BLOCKS) as u8;
         }
         ack
     }

@@ -69,6 +69,16 @@ impl Ack {
     /// The value of [`Ack::window`] while the receiver's whole buffer is free.
     pub const ALL_ROOM: u32 = u32::MAX;
 
+    /// Returns the block of segments that arrived twice, where it reports one (RFC 2883): its first
+    /// block, if that lies below the cumulative ACK or within the second.
+    #[inline]
+    pub fn dsack(&self) -> Option<Block> {
+        let [first, second, _] = self.blocks;
+        let below = first.right <= self.seq + 1;
+        let within = self.n_blocks > 1 && second.left <= first.left && first.right <= second.right;
+        (self.n_blocks > 0 && (below || within)).then_some(first)
+    }
+
     /// Returns whether it says nothing but its number and its ECN fields.
     #[inline]
     pub fn is_bare(&self) -> bool {

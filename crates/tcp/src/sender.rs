@@ -168,10 +168,10 @@ impl Sender {
         };
         c.mark = mark;
         if c.heard {
-            c.tell(now, ack, marked);
+            self.recovery.hear(c, now, ack, marked);
         }
         if mark != Mark::None {
-            answer::on_mark(c, now, ack, self.recovery.inflation());
+            self.recovery.on_mark(c, now, ack);
         }
     }
 

@@ -27,6 +27,7 @@ pub(crate) struct Sent {
     pub(crate) delivered: u64,
     delivered_at: Time,
     /// The number of segments that had been declared lost when it was sent.
+    #[allow(dead_code, reason = "for controls that weigh losses")]
     pub(crate) lost_total: u64,
     /// The time at which the segment was sent that was delivered last at that time.
     first_sent: Time,
@@ -131,6 +132,12 @@ impl SentLog {
     /// Whether what is sent now is sent while the application limits sending.
     pub(crate) fn app_limited(&self) -> bool {
         self.limited_until != 0
+    }
+
+    /// Returns the first segment from `seq` on that no ACK has reported.
+    #[inline]
+    pub(crate) fn unreported(&self, seq: i64) -> i64 {
+        self.reported.skip(seq)
     }
 
     /// Segment `seq`, which is under way, is lost, or its retransmission is. Returns what is

@@ -1,11 +1,11 @@
-//! Sender and receiver over a channel that loses, delays and marks, but never reorders: everything
-//! arrives, whatever the variant.
+//! Sender and receiver over a channel that loses, delays, marks and reorders: everything arrives,
+//! whatever the variant.
 
 mod common;
 use common::*;
 use penstock_tcp::{
-    Ack, Ecn, Incipient, LossParams, MecnParams, Receiver, Reply, Segment, Sender, TcpParams,
-    VARIANTS,
+    Ack, Ecn, Incipient, LossParams, MecnParams, RackParams, Receiver, Reply, Segment, Sender,
+    TcpParams, VARIANTS,
 };
 use penstock_units::param::{Params, Ty, Value, Values};
 use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Rng, Time};
@@ -20,6 +20,8 @@ struct Channel {
     mark: f64,
     /// Up to this many milliseconds beyond the first ten.
     jitter_ms: u64,
+    /// How often a segment overtakes those before it.
+    overtakes: f64,
 }
 
 /// Both ends and the packets between them.
@@ -77,8 +79,19 @@ impl Loop {
                 let s = Segment { ecn, ..s };
                 let at = self.after(departs.max(self.now), self.data.back().map(|d| d.0));
                 self.data.push_back((at, s));
+                if self.rng.unit() < self.channel.overtakes {
+                    let place = (self.rng.unit() * self.data.len() as f64) as usize;
+                    (place + 1..self.data.len()).rev().for_each(|i| {
+                        let front = self.data[i - 1].1;
+                        self.data[i - 1].1 = std::mem::replace(&mut self.data[i].1, front);
+                    });
+                }
             }
         }
+        // In flight is what is outstanding, less what has arrived or is lost, and what went again.
+        let i = self.tcp.info();
+        prop_assert!(i.sacked + i.lost <= i.unacked && i.retrans <= i.lost, "{i:?}");
+        prop_assert!(i.delivered <= self.tcp.counters().sent, "{i:?}");
         let outstanding = !self.tcp.done();
         prop_assert!(
             !outstanding || self.tcp.deadline().is_some(),
@@ -166,16 +179,22 @@ fn value(ty: &Ty, at: f64) -> Value {
 /// Every variant, with its keys drawn from its tables, or left as they are where these do not fit
 /// together.
 fn variant() -> impl Strategy<Value = TcpParams> {
-    let keys = prop::collection::vec(prop_oneof![Just(None), (0.0f64..1.0).prop_map(Some)], 8);
-    (prop::sample::select(VARIANTS), any::<bool>(), keys).prop_map(|(variant, like_ns2, keys)| {
+    let keys = prop::collection::vec(prop_oneof![Just(None), (0.0f64..1.0).prop_map(Some)], 12);
+    let flags = (any::<bool>(), any::<bool>());
+    (prop::sample::select(VARIANTS), flags, keys).prop_map(|(variant, flags, keys)| {
+        let (like_ns2, with_rack) = flags;
         let p = if like_ns2 { ns2(variant.name) } else { rfc(variant.name) };
         let mut values = Values::new();
         p.write(&mut values);
-        let own = variant.own.iter().copied().flatten();
+        let own = variant.own.iter().copied().chain([RackParams::TABLE]).flatten();
         for (key, at) in own.zip(keys) {
             if let Some(at) = at {
                 values.set(key.name, value(&key.ty, at));
             }
+        }
+        // Reno's window goes with RACK, too.
+        if variant.name == "reno" && with_rack {
+            values.set("recovery", Value::Word("rack".into()));
         }
         let drawn = TcpParams { ecn: p.ecn, ..TcpParams::read(&values) };
         if drawn.check().is_ok() {
@@ -226,11 +245,13 @@ fn params() -> impl Strategy<Value = TcpParams> {
 
 fn channel() -> impl Strategy<Value = Channel> {
     let loss = || prop_oneof![Just(0.0), 0.0f64..0.05, 0.0f64..0.4];
-    (loss(), loss(), loss(), 0u64..200).prop_map(|(data_loss, ack_loss, mark, jitter_ms)| Channel {
+    let numbers = (loss(), loss(), loss(), 0u64..200, loss());
+    numbers.prop_map(|(data_loss, ack_loss, mark, jitter_ms, overtakes)| Channel {
         data_loss,
         ack_loss,
         mark,
         jitter_ms,
+        overtakes,
     })
 }
 

@@ -11,7 +11,7 @@ use crate::tables::{
     TrafficKind, Video, Voip, Web,
 };
 use penstock_sim::Datagram;
-use penstock_tcp::{Ecn, TcpParams, VARIANTS};
+use penstock_tcp::{Ecn, RackParams, Recovery, TcpParams, VARIANTS};
 use penstock_units::param::{field, Param, Params as _, StartSpec, Value, Values};
 use penstock_units::{format_duration, Bytes, Duration, Rate};
 use std::sync::Arc;
@@ -55,13 +55,17 @@ impl Traffic {
     }
 
     /// Returns whether the entry reads a parameter. It does not read keys of other TCP variants,
-    /// nor those of a browser where it gives none of them, nor `lead_in` where it has none.
+    /// nor RACK's where that does not repair its losses, nor those of a browser where it gives none
+    /// of them, nor `lead_in` where it has none.
     pub fn reads(&self, param: &Param) -> bool {
         if param.name == "lead_in" {
             return matches!(&self.source, Source::Ftp(_, ftp) if ftp.lead_in.is_some());
         }
         if Browser::TABLE.iter().any(|p| p.name == param.name) {
             return self.source.browser().is_some();
+        }
+        if RackParams::TABLE.iter().any(|p| p.name == param.name) {
+            return self.source.tcp().is_some_and(|tcp| tcp.recovery == Recovery::Rack);
         }
         let own = self.source.tcp().map(|tcp| tcp.control.variant(tcp.recovery));
         own.is_some_and(|v| v.owns(param.name)) || !VARIANTS.iter().any(|v| v.owns(param.name))

@@ -250,7 +250,7 @@ impl ControlParams {
     /// `recovery`.
     pub(crate) fn takes(&self, recovery: Recovery) -> bool {
         match self.name() {
-            None => reno::VARIANTS.iter().any(|v| v.recovery == Some(recovery)),
+            None => reno::rows().any(|v| v.recovery == Some(recovery)),
             Some(_) => match self.variant(recovery).recovery {
                 Some(own) => own == recovery,
                 None => recovery.word().is_some(),
@@ -258,14 +258,16 @@ impl ControlParams {
         }
     }
 
-    /// Returns the row of [`VARIANTS`] for this control with this way of repairing losses.
+    /// Returns the row of [`VARIANTS`] for this control with this way of repairing losses. Under
+    /// `recovery = "rack"` Reno's own row says so.
     pub fn variant(&self, recovery: Recovery) -> &'static VariantInfo {
         let name = self.name();
         let fits = |v: &&VariantInfo| match name {
             Some(name) => v.name == name,
             None => v.recovery == Some(recovery),
         };
-        VARIANTS.iter().find(fits).expect("each control has a row for each way of recovery")
+        let rows = VARIANTS.iter().chain(reno::rows());
+        rows.into_iter().find(fits).expect("each control has a row for each way of recovery")
     }
 }
 
@@ -287,10 +289,16 @@ impl Params for ControlParams {
 impl Params for Recovery {
     const TABLES: &'static [&'static [Param]] = &[Recovery::TABLE];
 
-    /// `tcp` names Reno's control by its way of recovery; the others leave that to `recovery`.
+    /// `tcp` names Reno's control by its way of recovery; the others leave that to `recovery`, and
+    /// so does `reno` where that says `rack`.
     fn read(values: &Values) -> Self {
         let named: &VariantInfo = field(values, "tcp");
-        named.recovery.unwrap_or_else(|| Recovery::of_key(values))
+        let rack = || values.get("recovery") == Recovery::Rack.word().as_ref();
+        match named.recovery {
+            None => Recovery::of_key(values),
+            Some(_) if named.name == reno::WITH_RACK.name && rack() => Recovery::Rack,
+            Some(own) => own,
+        }
     }
 
     fn write(&self, out: &mut Values) {

@@ -58,3 +58,20 @@ pub(crate) const VARIANTS: &[VariantInfo] = &[
         ..VARIANT
     },
 ];
+
+/// Reno's window with RACK's recovery: `tcp = "reno"` and `recovery = "rack"`.
+pub(crate) const WITH_RACK: VariantInfo = VariantInfo {
+    name: "reno",
+    doc: "Reno's window; losses are found by time, and a cut takes effect over a round trip.",
+    source: "RFC 5681, RFC 8985, RFC 9937",
+    recovery: Some(Recovery::Rack),
+    own: &[Recovery::TABLE],
+    linux: Some("reno"),
+    ..VARIANT
+};
+
+/// Returns every row of Reno's window.
+pub(crate) fn rows() -> impl Iterator<Item = &'static VariantInfo> {
+    const RACK: &[VariantInfo] = &[WITH_RACK];
+    VARIANTS.iter().chain(RACK)
+}

@@ -74,6 +74,9 @@ fn answer(c: &mut Connection, now: Time, ack: &Ack, mark: Mark, inflation: f64) 
 /// the timer off. That would be far more than an incipient mark or DCTCP's alpha asks for: these
 /// stay at one.
 fn marked_at_one(c: &mut Connection, now: Time, mark: Mark) {
+    if c.p.gradual() {
+        return; // ssthresh is two, and the reduction keeps to it
+    }
     let mild = mark == Mark::Incipient || c.p.control.counts_marks();
     if mild && !c.p.quirks().mild_marks_back_off() {
         return;

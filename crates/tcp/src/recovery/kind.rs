@@ -15,6 +15,8 @@ macro_rules! recoveries {
             NewReno: newreno;
             /// Recovery driven by selective ACKs (RFC 6675).
             Sack: sack;
+            /// Losses found by time (RFC 8985), a window that shrinks over a round trip (RFC 9937).
+            Rack: rack;
             /// Retransmission on the first duplicate ACK that finds a segment expired: for Vegas's
             /// window alone.
             Vegas: vegas;
@@ -36,7 +38,8 @@ macro_rules! names {
 recoveries!(names);
 
 /// The words of the key `recovery`: ways that a modern stack has, under any control.
-const WORDS: &[(&str, Recovery)] = &[("newreno", Recovery::NewReno), ("sack", Recovery::Sack)];
+const WORDS: &[(&str, Recovery)] =
+    &[("newreno", Recovery::NewReno), ("sack", Recovery::Sack), ("rack", Recovery::Rack)];
 
 const ONLY_WORDS: &[&str] = &{
     let mut words = [""; WORDS.len()];
@@ -54,9 +57,9 @@ impl Recovery {
         name: "recovery",
         ty: Ty::Word(ONLY_WORDS),
         default: Some("\"sack\""),
-        source: "RFC 6582, RFC 6675; Westwood+ was written on NewReno",
+        source: "RFC 6582, RFC 6675; rack: RFC 8985 as in Linux; Westwood+ was written on NewReno",
         doc: "How controls other than Reno's and Vegas's repair losses; selective \
-              acknowledgements are negotiated for sack.",
+              acknowledgements are negotiated for sack and rack. rack goes with reno, too.",
         ..PARAM
     }];
 
@@ -90,6 +93,30 @@ penstock_units::words! {
         Rfc = "rfc",
         /// That of ns-2 2.35.
         Ns2 = "ns-2",
+    }
+}
+
+penstock_units::words! {
+    /// How a cut takes effect.
+    pub enum Reduction {
+        /// Over a round trip (RFC 9937).
+        Prr = "prr",
+        /// At once.
+        AtOnce = "at once",
+    }
+}
+
+penstock_units::params! {
+    /// What RACK-TLP reads.
+    pub struct RackParams: Default {
+        /// rack: a cut for a loss or a mark takes effect over a round trip, by proportional rate
+        /// reduction, or at once.
+        pub reduction: Reduction { default: "prr", source: "RFC 9937; for marks: Linux" },
+        /// rack: a probe of the tail goes out after two round trips of silence.
+        pub tlp: bool { default: true, source: "RFC 8985 7" },
+        /// rack: a cut for a loss that turns out to be none is taken back: by DSACK, and after a
+        /// timeout by F-RTO.
+        pub undo: bool { default: true, source: "RFC 3708, RFC 5682; Linux" },
     }
 }
 

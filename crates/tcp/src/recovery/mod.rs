@@ -5,13 +5,17 @@
 
 pub(crate) mod kind;
 mod newreno;
+mod prr;
+mod rack;
 mod reno;
 mod sack;
 pub(crate) mod scoreboard;
 mod tahoe;
+mod undo;
 mod vegas;
 
 use crate::connection::{Connection, Event, Io};
+use crate::ecn::answer;
 use crate::info::{CaState, Info};
 use crate::segment::Ack;
 use kind::{recoveries, Recovery};
@@ -46,6 +50,18 @@ pub(crate) trait LossRecovery: Default {
     /// Returns by how much the window is inflated.
     fn inflation(&self) -> f64 {
         0.0
+    }
+
+    /// An ACK has arrived that newly reports `marked` segments as marked: tells the record and the
+    /// control.
+    #[inline]
+    fn hear(&mut self, c: &mut Connection, now: Time, ack: &Ack, marked: i64) {
+        c.tell(now, ack, marked, |_, _| {});
+    }
+
+    /// An ACK tells of a mark, and the control has heard of it.
+    fn on_mark(&mut self, c: &mut Connection, now: Time, ack: &Ack) {
+        answer::on_mark(c, now, ack, self.inflation());
     }
 
     /// An ACK has arrived. The control has heard of it, and its marks have been answered.
@@ -116,9 +132,15 @@ macro_rules! values {
                 }
             }
 
-            pub(crate) fn inflation(&self) -> f64 {
+            pub(crate) fn hear(&mut self, c: &mut Connection, now: Time, ack: &Ack, marked: i64) {
                 match self {
-                    $( Recovering::$name(r) => r.inflation(), )*
+                    $( Recovering::$name(r) => r.hear(c, now, ack, marked), )*
+                }
+            }
+
+            pub(crate) fn on_mark(&mut self, c: &mut Connection, now: Time, ack: &Ack) {
+                match self {
+                    $( Recovering::$name(r) => r.on_mark(c, now, ack), )*
                 }
             }
 
