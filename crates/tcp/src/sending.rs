@@ -87,7 +87,7 @@ impl Connection {
 
     /// Returns the time from one segment to the next, where the control or the user paces them:
     /// the longer of the two.
-    fn gap(&self) -> Option<Duration> {
+    pub(crate) fn gap(&self) -> Option<Duration> {
         self.control.pacing(&self.window).max(self.p.least_gap())
     }
 

@@ -1,6 +1,7 @@
 //! This trait states what a congestion control is asked, and what it is told. Every method has a
 //! default, Reno's, so that a control states only what it does differently.
 
+use crate::control::model::Model;
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::info::CaState;
@@ -118,6 +119,38 @@ pub(crate) struct Steered {
     pub(crate) departs: Time,
     /// Payload bytes of a segment.
     pub(crate) segment: u32,
+}
+
+#[cfg(test)]
+impl Steered {
+    /// An ACK in state Open of one segment, the `delivered_total`th, with `in_flight` left.
+    pub(crate) fn of(now: Time, delivered_total: u64, in_flight: u64) -> Self {
+        let (state, seq) = (CaState::Open, delivered_total as i64);
+        Steered {
+            now,
+            seq,
+            max_sent: seq + in_flight as i64,
+            acked: 1,
+            delivered: 1,
+            delivered_total,
+            lost: 0,
+            lost_total: 0,
+            prior_in_flight: in_flight + 1,
+            in_flight,
+            marked: 0,
+            rate: None,
+            rtt: None,
+            min_rtt: None,
+            srtt: None,
+            before: state,
+            state,
+            app_limited: false,
+            window_limited: true,
+            delayed: false,
+            departs: now,
+            segment: 1448,
+        }
+    }
 }
 
 /// The sender's random numbers, uniform in [0, 1).
@@ -257,6 +290,11 @@ pub(crate) trait CongestionControl: Sized {
     /// Returns the time from one segment to the next, for a control that paces them: one over its
     /// rate, which is in segments as the window is.
     fn pacing(&self, _w: &Window) -> Option<Duration> {
+        None
+    }
+
+    /// Returns what it believes of its path.
+    fn model(&self) -> Option<Model> {
         None
     }
 

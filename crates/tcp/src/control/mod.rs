@@ -6,16 +6,20 @@
 //! closed set of them.
 
 pub(crate) mod algorithm;
+mod bbr;
 mod cubic;
 mod dctcp;
+mod extremum;
 mod highspeed;
 mod ledbat;
+mod model;
 mod reno;
 mod variant;
 pub(crate) mod vegas;
 mod westwood;
 pub(crate) mod window;
 
+pub use model::{Model, Phase};
 pub use variant::VariantInfo;
 
 use crate::ecn::bits::Ecn;
@@ -166,6 +170,7 @@ macro_rules! controls {
             fn on_state(&mut self, from: CaState, to: CaState, w: &mut Window);
             fn undo(&mut self, w: &mut Window);
             fn pacing(&self, w: &Window) -> Option<Duration>;
+            fn model(&self) -> Option<Model>;
         }
     };
     (@dispatch $names:tt $( fn $f:ident $args:tt $(-> $out:ty)?; )*) => {
@@ -202,6 +207,7 @@ controls! {
     Cubic: cubic, CubicParams;
     Dctcp: dctcp, DctcpParams;
     Ledbat: ledbat, LedbatParams;
+    Bbr: bbr, BbrParams;
 }
 
 /// Every value of the key `tcp`: Reno's control under four ways of recovery, then the other
