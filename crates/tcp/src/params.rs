@@ -10,7 +10,7 @@ use crate::quirks::Quirks;
 use crate::recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};
 use crate::rtt::RttParams;
 use penstock_units::param::{int, num, Param, ParamError, Params, Values};
-use penstock_units::{Bytes, Codepoints, Duration, TxClock};
+use penstock_units::{Bytes, Codepoints, Duration, Ecn as Codepoint, TxClock};
 
 penstock_units::words! {
     /// What a cut halves.
@@ -309,6 +309,16 @@ impl TcpParams {
     pub(crate) fn least_gap(&self) -> Option<Duration> {
         let bytes = self.segment_bytes() + self.header_bytes();
         self.pacing.max_rate.map(|rate| TxClock::new(rate).alone(bytes))
+    }
+
+    /// Returns the code point of an ECN-capable packet that nobody has marked.
+    #[inline]
+    pub(crate) fn unmarked(&self) -> Codepoint {
+        if self.control.scalable() {
+            Codepoint::Ect1 // RFC 9331 4.1
+        } else {
+            self.codepoints().unmarked()
+        }
     }
 
     /// Returns what the two ECN-capable code points mean.

@@ -33,6 +33,8 @@ pub struct Receiver {
     dsack: bool,
     twice: i64,
     counts_marks: bool,
+    /// The code point of the answer to a SYN that was ECN-capable.
+    unmarked: Codepoint,
     /// Multi-level ECN: the level is held; what the code points mean.
     latch: bool,
     codepoints: Codepoints,
@@ -81,6 +83,7 @@ impl Receiver {
             dsack: p.dsack(),
             twice: -1,
             counts_marks: p.control.counts_marks(),
+            unmarked: p.unmarked(),
             latch: p.mecn.latch,
             codepoints: p.codepoints(),
         }
@@ -167,7 +170,7 @@ impl Receiver {
         self.delayed_until = Time::NEVER;
         // RFC 8257 3.6: a mark on a SYN is ignored, and the answer is ECT as well.
         let bits = bits::confirm(agreed, s.ecn);
-        let ecn = if s.ecn == Codepoint::NotEct { s.ecn } else { Codepoint::Ect0 };
+        let ecn = if s.ecn == Codepoint::NotEct { s.ecn } else { self.unmarked };
         Ack { bits, ecn, ..self.ack() }
     }
 

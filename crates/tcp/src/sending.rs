@@ -147,7 +147,7 @@ impl Connection {
         if let Some(log) = &mut self.log {
             log.sent(now, seq);
         }
-        let ecn = if capable { self.p.codepoints().unmarked() } else { Codepoint::NotEct };
+        let ecn = if capable { self.p.unmarked() } else { Codepoint::NotEct };
         io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced }, now);
         self.counters.sent += 1;
         if retransmit {

@@ -194,6 +194,9 @@ pub(crate) trait CongestionControl: Sized {
     /// Whether the answer to marks depends on how many there are.
     const COUNTS_MARKS: bool = false;
 
+    /// Whether its segments are ECT(1): it answers marks as L4S asks (RFC 9331).
+    const SCALABLE: bool = false;
+
     /// Whether [`CongestionControl::on_ack`] does anything.
     const WATCHES: bool = false;
 

@@ -13,6 +13,7 @@ mod extremum;
 mod highspeed;
 mod ledbat;
 mod model;
+mod prague;
 mod reno;
 mod variant;
 pub(crate) mod vegas;
@@ -101,6 +102,15 @@ macro_rules! controls {
                 match self {
                     ControlParams::Reno => false,
                     $( ControlParams::$name(_) => $module::$name::FULL, )*
+                }
+            }
+
+            /// Whether its segments are ECT(1).
+            #[inline]
+            pub(crate) fn scalable(&self) -> bool {
+                match self {
+                    ControlParams::Reno => false,
+                    $( ControlParams::$name(_) => $module::$name::SCALABLE, )*
                 }
             }
 
@@ -208,6 +218,7 @@ controls! {
     Dctcp: dctcp, DctcpParams;
     Ledbat: ledbat, LedbatParams;
     Bbr: bbr, BbrParams;
+    Prague: prague, PragueParams;
 }
 
 /// Every value of the key `tcp`: Reno's control under four ways of recovery, then the other
