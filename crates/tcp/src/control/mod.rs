@@ -7,6 +7,7 @@
 
 pub(crate) mod algorithm;
 mod bbr;
+mod bbr3;
 mod cubic;
 mod dctcp;
 mod extremum;
@@ -218,6 +219,7 @@ controls! {
     Dctcp: dctcp, DctcpParams;
     Ledbat: ledbat, LedbatParams;
     Bbr: bbr, BbrParams;
+    Bbr3: bbr3, Bbr3Params;
     Prague: prague, PragueParams;
 }
 
