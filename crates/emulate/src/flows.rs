@@ -40,7 +40,7 @@ pub struct Measured {
     /// Data segments or datagrams sent.
     pub sent: u64,
     /// Connections whose handshake ended.
-    pub connections: u64,
+    pub connections: u32,
     /// Segments that the receiver of the data sent again to ask for them: SYNs and requests.
     pub repeats: u64,
     /// Whether a flow that the scenario does not describe carries datagrams.
@@ -201,7 +201,7 @@ impl Flows {
         let completes = !c.established && !tcp.syn && tcp.ack.is_some();
         if completes {
             c.established = true;
-            m.connections += u64::from(inside && c.counts);
+            m.connections += u32::from(inside && c.counts);
         }
         let Some(ack) = tcp.ack else { return completes };
         // It acknowledges what its receiver has sent.
@@ -467,7 +467,7 @@ mod tests {
         for ((a, b), both) in a.iter().zip(&b).zip(&both) {
             let counts = |m: &Measured| {
                 let Measured { bytes, retransmits, sent, connections, repeats, udp: _ } = *m;
-                [bytes, retransmits, sent, connections, repeats]
+                [bytes, retransmits, sent, u64::from(connections), repeats]
             };
             let (a, b, both) = (counts(a), counts(b), counts(both));
             for (i, (a, b)) in a.into_iter().zip(b).enumerate() {
@@ -508,7 +508,7 @@ mod tests {
             f.deliver(Time::ZERO, Side::Right, at, 40, &seen(asks, 0, tcp(isn + 401, Some(1008))));
             let m = f.measured()[0];
             let want = (round * 1000, 2 * round, round, 2 * round, round);
-            assert_eq!((m.bytes, m.sent, m.retransmits, m.repeats, m.connections), want);
+            assert_eq!((m.bytes, m.sent, m.retransmits, m.repeats, u64::from(m.connections)), want);
         }
     }
 }

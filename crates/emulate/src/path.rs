@@ -48,8 +48,8 @@ struct Access {
 }
 
 impl Access {
-    fn new(left: &HostConfig, right: &HostConfig, window: (Time, Time)) -> Self {
-        let pair = |h: &HostConfig| [Pipe::new(h, Some(window)), Pipe::new(h, Some(window))];
+    fn new(left: &HostConfig, right: &HostConfig) -> Self {
+        let pair = |h: &HostConfig| [Pipe::new(h, true), Pipe::new(h, true)];
         Access { left: pair(left), right: pair(right) }
     }
 
@@ -151,7 +151,7 @@ impl Path {
             let own = flows.known().is_empty().then_some(i);
             access_of.push(*by_pair.entry((pair(f), own)).or_insert_with(|| {
                 let [left, right] = ends(f);
-                access.push(Access::new(&left, &right, window));
+                access.push(Access::new(&left, &right));
                 (access.len() - 1) as u32
             }));
         }
@@ -252,13 +252,14 @@ impl Path {
         let (connection, flow, header) = self.flows.arrive(now, from, &seen);
         while self.access_of.len() <= flow as usize {
             self.access_of.push(self.access.len() as u32);
-            self.access.push(Access::new(&self.hosts[0], &self.hosts[1], self.window));
+            self.access.push(Access::new(&self.hosts[0], &self.hosts[1]));
         }
         let wire_bytes = (i64::from(seen.ip_bytes) + i64::from(header)).max(1) as u32;
         let s = &mut self.frames.slots[place];
         (s.from, s.flow, s.connection, s.wire_bytes, s.seen) =
             (from, flow, connection, wire_bytes, Some(seen));
-        match self.access_links(flow).up(from).send(now, wire_bytes) {
+        let window = self.window;
+        match self.access_links(flow).up(from).send(now, wire_bytes, window) {
             None => self.frames.discard(slot),
             Some(t) if t <= now => self.at_queue(now, slot),
             Some(t) => self.at(t, Task::AtQueue(slot)),
@@ -380,7 +381,8 @@ impl Path {
         if at >= penstock_sim::MAX_TIME {
             return self.frames.discard(slot); // the link stays down
         }
-        match self.access_links(flow).down(to).send(at, bytes) {
+        let window = self.window;
+        match self.access_links(flow).down(to).send(at, bytes, window) {
             None => self.frames.discard(slot),
             Some(due) => self.at(due, Task::Due(slot)),
         }

@@ -257,7 +257,7 @@ impl Report {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowFacts {
     /// Timeouts within the window.
-    pub timeouts: Option<u64>,
+    pub timeouts: Option<u32>,
     /// The smoothed round-trip time at the window's end.
     pub srtt_s: Option<f64>,
 }
@@ -304,7 +304,8 @@ impl Window<'_> {
         };
         let tcp = f.app.tcp().map(|_| tcp);
         let mut viewers = self.log.viewers.iter().filter(|(flow, _)| *flow as usize == i);
-        let video = viewers.next().map(|(_, viewer)| viewer.view(self.from_to.0, self.from_to.1));
+        let video =
+            viewers.next().map(|(_, viewer)| Box::new(viewer.view(self.from_to.0, self.from_to.1)));
         let view = self.seen(f.group, &m);
         FlowView { counts: f.counts, tcp, video, ..view }
     }

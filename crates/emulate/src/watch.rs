@@ -344,7 +344,7 @@ impl<'a> Watch<'a> {
         (0..self.plan.flows.len())
             .map(|i| {
                 let of = |at: &Option<Vec<Option<u32>>>| at.as_ref().and_then(|all| all[i]);
-                let timeouts = of(to).zip(of(from)).map(|(b, a)| u64::from(b.saturating_sub(a)));
+                let timeouts = of(to).zip(of(from)).map(|(b, a)| b.saturating_sub(a));
                 FlowFacts { timeouts, srtt_s: srtt_s[i] }
             })
             .collect()

@@ -341,6 +341,12 @@ impl Link {
         served
     }
 
+    /// Gives memory back where much has long been unused. To be called once in a while.
+    #[inline]
+    pub fn relax(&mut self) {
+        self.port.buffer.relax();
+    }
+
     /// The run ends at `end`.
     pub fn finish(&mut self, end: Time) {
         self.advance(end);

@@ -12,14 +12,18 @@ use std::collections::VecDeque;
 pub struct Pipe {
     busy_until: Time,
     delay: Duration,
-    /// What most links do without.
+    /// What most links do without. Where all that asks for it is that the queue is measured, it is
+    /// there from the first packet on: hosts may be many, and idle.
     slow: Option<Box<Slow>>,
-    /// Ticks that a byte takes, where that is a whole number of them and `slow` is empty; 0: there
-    /// is no link, only a delay.
+    /// Ticks that a byte takes, where that is a whole number of them; 0: there is no link, only a
+    /// delay. With [`SLOWLY`], packets take the long way.
     ticks_per_byte: u32,
     /// For the caller, who finds it where the pipe is: a pipe has no use for it.
     pub note: u8,
 }
+
+/// See [`Pipe::ticks_per_byte`].
+const SLOWLY: u32 = 1 << 31;
 
 /// A link whose rate does not divide, whose buffer is limited, or whose queue is measured.
 struct Slow {
@@ -28,7 +32,7 @@ struct Slow {
     /// Where the buffer is limited: when the packets that wait will start.
     waiting: VecDeque<Time>,
     /// What is measured.
-    queue: Option<(Time, Time, Queued)>,
+    queue: Option<Queued>,
 }
 
 /// The queue of a pipe, over the packets that entered it in a window.
@@ -54,54 +58,62 @@ impl Queued {
 }
 
 impl Pipe {
-    /// An idle one. With a window, from its first instant to before its last, the queue is measured.
-    pub fn new(c: &HostConfig, window: Option<(Time, Time)>) -> Self {
+    /// An idle one. `measured`: its queue is.
+    pub fn new(c: &HostConfig, measured: bool) -> Self {
         let tx = c.rate.map(TxClock::new);
-        let whole = tx.and_then(|tx| tx.ticks_per_byte());
-        let queue = window.map(|(from, to)| (from, to, Queued::default()));
-        let slow = match (tx, whole, c.buffer, queue) {
-            (None, ..) | (_, Some(_), None, None) => None,
-            (Some(tx), ..) => {
-                Some(Box::new(Slow { tx, room: c.buffer, waiting: VecDeque::new(), queue }))
+        let whole = tx.and_then(|tx| tx.ticks_per_byte()).filter(|ticks| *ticks < SLOWLY);
+        let queue = measured.then(Queued::default);
+        let (slow, ticks_per_byte) = match (tx, whole) {
+            (None, _) => (None, 0),
+            (_, Some(ticks)) if c.buffer.is_none() => {
+                (None, ticks | (u32::from(measured) * SLOWLY))
+            }
+            (Some(tx), _) => {
+                let slow = Slow { tx, room: c.buffer, waiting: VecDeque::new(), queue };
+                (Some(Box::new(slow)), SLOWLY)
             }
         };
-        Pipe {
-            busy_until: Time::ZERO,
-            delay: c.delay,
-            slow,
-            ticks_per_byte: whole.unwrap_or(0),
-            note: 0,
-        }
+        Pipe { busy_until: Time::ZERO, delay: c.delay, slow, ticks_per_byte, note: 0 }
     }
 
     /// Returns the queue, where it is measured.
     pub fn queued(&self) -> Option<Queued> {
-        Some(self.slow.as_ref()?.queue?.2)
+        match &self.slow {
+            Some(slow) => slow.queue,
+            None => (self.ticks_per_byte & SLOWLY != 0).then(Queued::default),
+        }
     }
 
     /// Returns how long before its arrival at the other end a packet of `bytes` began to be sent.
     pub fn crossing(&self, bytes: u32) -> Duration {
         let tx = match &self.slow {
             Some(slow) => slow.tx.alone(bytes),
-            None => Duration::from_ticks(u64::from(bytes) * u64::from(self.ticks_per_byte)),
+            None => {
+                Duration::from_ticks(u64::from(bytes) * u64::from(self.ticks_per_byte & !SLOWLY))
+            }
         };
         tx + self.delay
     }
 
     /// A packet enters at `now`, never before the last one did. Returns when it comes out, or
-    /// `None` where the buffer is full.
+    /// `None` where the buffer is full. From the window's first instant to before its last, the
+    /// queue is measured.
     #[inline]
-    pub fn send(&mut self, now: Time, bytes: u32) -> Option<Time> {
-        if self.slow.is_some() {
-            return self.send_slowly(now, bytes);
+    pub fn send(&mut self, now: Time, bytes: u32, window: (Time, Time)) -> Option<Time> {
+        if self.ticks_per_byte >= SLOWLY {
+            return self.send_slowly(now, bytes, window);
         }
         let tx = Duration::from_ticks(u64::from(bytes) * u64::from(self.ticks_per_byte));
         self.busy_until = self.busy_until.max(now) + tx;
         Some(self.busy_until + self.delay)
     }
 
-    fn send_slowly(&mut self, now: Time, bytes: u32) -> Option<Time> {
-        let slow = self.slow.as_mut()?;
+    fn send_slowly(&mut self, now: Time, bytes: u32, (from, to): (Time, Time)) -> Option<Time> {
+        let ticks = self.ticks_per_byte & !SLOWLY;
+        let slow = self.slow.get_or_insert_with(|| {
+            let (tx, queue) = (TxClock::of_ticks_per_byte(ticks), Some(Queued::default()));
+            Box::new(Slow { tx, room: None, waiting: VecDeque::new(), queue })
+        });
         let start = if self.busy_until > now {
             if let Some(room) = slow.room {
                 while slow.waiting.front().is_some_and(|t| *t <= now) {
@@ -118,8 +130,8 @@ impl Pipe {
             now
         };
         self.busy_until = start + slow.tx.next(bytes);
-        if let Some((from, to, queue)) = &mut slow.queue {
-            if now >= *from && now < *to {
+        if let Some(queue) = &mut slow.queue {
+            if now >= from && now < to {
                 queue.packets += 1;
                 queue.waited += start.since(now).as_ticks();
                 queue.sending += self.busy_until.since(start).as_ticks();
@@ -134,6 +146,8 @@ mod tests {
     use super::*;
     use penstock_units::Rate;
 
+    const ALL: (Time, Time) = (Time::ZERO, Time::NEVER);
+
     #[test]
     fn packets_queue_and_overflow() {
         // 8 kbit/s: 1000 B take a second; 2 ms of delay; one may wait.
@@ -142,13 +156,13 @@ mod tests {
             delay: Duration::from_millis(2),
             buffer: Some(1),
         };
-        let mut p = Pipe::new(&c, None);
+        let mut p = Pipe::new(&c, false);
         let ms = |n: u64| Time::from_nanos(n * 1_000_000);
-        assert_eq!(p.send(ms(0), 1000), Some(ms(1002)));
-        assert_eq!(p.send(ms(10), 1000), Some(ms(2002)));
-        assert_eq!(p.send(ms(20), 1000), None);
-        assert_eq!(p.send(ms(1000), 1000), Some(ms(3002)), "the second has started");
-        assert_eq!(p.send(ms(5000), 500), Some(ms(5502)));
+        assert_eq!(p.send(ms(0), 1000, ALL), Some(ms(1002)));
+        assert_eq!(p.send(ms(10), 1000, ALL), Some(ms(2002)));
+        assert_eq!(p.send(ms(20), 1000, ALL), None);
+        assert_eq!(p.send(ms(1000), 1000, ALL), Some(ms(3002)), "the second has started");
+        assert_eq!(p.send(ms(5000), 500, ALL), Some(ms(5502)));
     }
 
     /// 8 Mbit/s: 1000 B take 1 ms. From 10 ms to 20 ms three packets enter, and wait for 1, 0 and 1
@@ -157,21 +171,21 @@ mod tests {
     fn a_queue_is_what_packets_wait() {
         let c = HostConfig { rate: Rate::from_bps(8_000_000), delay: Duration::ZERO, buffer: None };
         let ms = |n: u64| Time::from_nanos(n * 1_000_000);
-        let mut p = Pipe::new(&c, Some((ms(10), ms(20))));
+        let mut p = Pipe::new(&c, true);
         assert_eq!(p.queued().map(|q| (q.mean_s(), q.is_one())), Some((None, false)));
         for at in [1, 1, 1, 1, 9, 9, 10, 15, 15] {
-            p.send(ms(at), 1000);
+            p.send(ms(at), 1000, (ms(10), ms(20)));
         }
         let near =
             |p: &Pipe, mean: f64| (p.queued().unwrap().mean_s().unwrap() - mean).abs() < 1e-12;
         assert!(near(&p, 2e-3 / 3.0) && !p.queued().unwrap().is_one());
         for at in [15, 15, 20, 20] {
-            p.send(ms(at), 1000);
+            p.send(ms(at), 1000, (ms(10), ms(20)));
         }
         assert!(near(&p, 7e-3 / 5.0) && p.queued().unwrap().is_one());
-        assert_eq!(Pipe::new(&c, None).queued(), None);
+        assert_eq!(Pipe::new(&c, false).queued(), None);
         let no_link = HostConfig { rate: None, ..c };
-        assert_eq!(Pipe::new(&no_link, Some((ms(0), ms(1)))).queued(), None);
+        assert_eq!(Pipe::new(&no_link, true).queued(), None);
     }
 
     /// 2 ms of delay; with and without a link, with a rate that does not divide.
@@ -182,8 +196,8 @@ mod tests {
             [None, Rate::from_bps(8_000_000), Rate::from_bps(1_100_000), Rate::from_bps(1_000)]
         {
             let c = HostConfig { rate, delay: Duration::from_millis(2), buffer: None };
-            let (mut p, mut tx) = (Pipe::new(&c, None), rate.map(TxClock::new));
-            let mut measured = Pipe::new(&c, Some((Time::ZERO, Time::NEVER)));
+            let (mut p, mut tx) = (Pipe::new(&c, false), rate.map(TxClock::new));
+            let mut measured = Pipe::new(&c, true);
             let mut busy = Time::ZERO;
             for t in [0, 0, 1, 1, 50_000] {
                 if let Some(tx) = &mut tx {
@@ -195,11 +209,11 @@ mod tests {
                     busy = ms(t);
                 }
                 assert_eq!(
-                    p.send(ms(t), 1000),
+                    p.send(ms(t), 1000, ALL),
                     Some(busy + Duration::from_millis(2)),
                     "{rate:?} at {t} ms"
                 );
-                assert_eq!(measured.send(ms(t), 1000), Some(busy + Duration::from_millis(2)));
+                assert_eq!(measured.send(ms(t), 1000, ALL), Some(busy + Duration::from_millis(2)));
             }
         }
     }

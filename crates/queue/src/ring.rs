@@ -1,19 +1,30 @@
 //! A queue in a ring, whose places are found by a mask.
 
-/// See the module. It grows to the most that it holds, and keeps that memory.
+/// See the module. It grows to the most that it holds, and keeps that memory unless it is asked to
+/// give some back.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// As many as a power of two.
+    /// As many as a power of two, at least [`Ring::LEAST`].
     items: Vec<T>,
     /// The places of the first item and behind the last one. They run on, and are masked.
     first: usize,
     end: usize,
+    /// Where `first` was when [`Ring::relax`] was called last: the lower bits.
+    asked: u32,
+    /// How many calls in a row have found that half of the memory would have done.
+    spare: u32,
 }
 
 impl<T: Copy> Ring<T> {
+    /// It keeps memory for so many items in any case.
+    const LEAST: usize = 16;
+    /// So many calls of [`Ring::relax`] in a row have to find that half of the memory would have
+    /// done.
+    const CALM: u32 = 32;
+
     /// Returns a ring that holds nothing. `blank` fills unused places.
     pub fn new(blank: T) -> Self {
-        Ring { items: vec![blank; 16], first: 0, end: 0 }
+        Ring { items: vec![blank; Self::LEAST], first: 0, end: 0, asked: 0, spare: 0 }
     }
 
     /// Returns how many items it holds.
@@ -65,7 +76,24 @@ impl<T: Copy> Ring<T> {
         }
         self.push(item);
         let mask = self.items.len() - 1;
-        let mut place = self.end - 1;
+        let last = self.end - 1;
+        let behind = most.min(last - self.first);
+        let to = last & mask;
+        if behind <= to {
+            // They stand in one piece, as they nearly always do.
+            let near = &mut self.items[to - behind..=to];
+            let mut place = behind;
+            for before in (0..behind).rev() {
+                if near[before] <= item {
+                    break;
+                }
+                near[before + 1] = near[before];
+                place = before;
+            }
+            near[place] = item;
+            return true;
+        }
+        let mut place = last;
         while place > self.first && self.items[(place - 1) & mask] > item {
             self.items[place & mask] = self.items[(place - 1) & mask];
             place -= 1;
@@ -79,7 +107,44 @@ impl<T: Copy> Ring<T> {
         let n = self.items.len();
         self.items.rotate_left(self.first & (n - 1));
         self.items.resize(2 * n, self.items[0]);
-        (self.first, self.end) = (0, n);
+        (self.first, self.end, self.asked) = (0, n, 0);
+    }
+
+    /// Gives half of its memory back where it has long been too much. What is under way moves in
+    /// bursts from ring to ring; each would else keep room for all of it. And a ring goes through
+    /// all of its memory, however few items it holds: they would never be in the processor's cache.
+    #[inline]
+    pub fn relax(&mut self) {
+        // Since the last call it never held more than this.
+        let most = (self.end as u32).wrapping_sub(self.asked) as usize;
+        self.rewind();
+        self.asked = self.first as u32;
+        let n = self.items.len();
+        if most >= n / 2 || n == Self::LEAST {
+            self.spare = 0;
+            return;
+        }
+        self.spare += 1;
+        if self.spare == Self::CALM {
+            self.shrink();
+        }
+    }
+
+    /// Begins again at the first place where it holds nothing: few items then use few places.
+    #[inline]
+    fn rewind(&mut self) {
+        if self.is_empty() {
+            (self.first, self.end) = (0, 0);
+        }
+    }
+
+    #[cold]
+    fn shrink(&mut self) {
+        let (n, held) = (self.items.len(), self.len());
+        self.items.rotate_left(self.first & (n - 1));
+        self.items.truncate(n / 2);
+        self.items.shrink_to_fit();
+        (self.first, self.end, self.asked, self.spare) = (0, held, 0, 0);
     }
 
     /// Returns the item `ahead` places behind the first.
@@ -124,6 +189,50 @@ mod tests {
         }
         while !ring.is_empty() {
             assert_eq!(ring.pop(), Some(list.remove(0)));
+        }
+    }
+
+    /// What comes in bursts leaves no more memory than what comes between them needs.
+    #[test]
+    fn it_gives_memory_back() {
+        let mut ring = Ring::new(0u32);
+        let (mut put, mut taken) = (0, 0);
+        let mut turn = |ring: &mut Ring<u32>, n: u32, keep: usize| {
+            for _ in 0..n {
+                ring.push(put);
+                put += 1;
+            }
+            while ring.len() > keep {
+                assert_eq!(ring.pop(), Some(taken));
+                taken += 1;
+            }
+            ring.relax();
+        };
+        turn(&mut ring, 40_000, 5);
+        assert_eq!(ring.items.len(), 65_536);
+        for calls in 1..=11 * Ring::<u32>::CALM {
+            turn(&mut ring, 20, 5);
+            assert_eq!(ring.items.len(), 65_536 >> (calls / Ring::<u32>::CALM), "{calls}");
+        }
+        // 25 at a time need 32 places, and are given no more.
+        for _ in 0..1_000 {
+            turn(&mut ring, 20, 5);
+        }
+        assert_eq!(ring.items.len(), 32);
+        assert_eq!(ring.get(4).copied(), ring.pop().map(|first| first + 4));
+    }
+
+    /// One that is seldom filled gives nothing back: it would soon have to grow again.
+    #[test]
+    fn it_keeps_what_it_needs_now_and_then() {
+        let mut ring = Ring::new(0u32);
+        for turn in 0..10 * Ring::<u32>::CALM {
+            for i in 0..if turn % (Ring::<u32>::CALM - 1) == 0 { 100 } else { 3 } {
+                ring.push(i);
+            }
+            while ring.pop().is_some() {}
+            ring.relax();
+            assert_eq!((ring.items.len(), ring.first, ring.end), (128, 0, 0), "turn {turn}");
         }
     }
 

@@ -17,6 +17,7 @@
 //! dumbbell the bottleneck, else all.
 
 use crate::config::{App, Config, FlowConfig};
+use crate::flow::{Ends, Flow};
 use crate::host::Host;
 use crate::routes::Routes;
 use penstock_queue::{HostConfig, LinkConfig, Queued, Schedule};
@@ -82,50 +83,36 @@ impl AccessQueue {
     }
 }
 
-/// An access link whose queue is measured.
-pub(crate) struct Measured {
-    link: AccessLink,
-    host: u32,
-    forward: u16,
-    backward: u16,
-}
-
-/// Returns the access links whose queues are measured. What flows share is the first one's.
-pub(crate) fn links(c: &Config, hosts: &[Host]) -> Vec<Measured> {
+/// Returns the queues that were measured, and with each the longest mean delay on its flow's way.
+/// What flows share is the first one's.
+///
+/// `delays`: of each link its mean delay, where it is measured and packets left it.
+pub(crate) fn measured<'a>(
+    flows: &'a [Flow],
+    hosts: &'a [Host],
+    routes: &'a Routes,
+    delays: &'a [Option<f64>],
+) -> impl Iterator<Item = (AccessLink, Queued, Option<f64>)> + 'a {
     let mut seen = vec![false; hosts.len()];
-    let mut all = vec![];
-    for f in &c.flows {
-        for (host, sender) in [(f.src, true), (f.dst, false)] {
-            if std::mem::replace(&mut seen[host as usize], true) {
-                continue;
-            }
-            let Host { up, down } = &hosts[host as usize];
-            for (pipe, up) in [(up, true), (down, false)] {
-                let link = AccessLink { group: Some(f.group), flow: f.index, sender, up };
-                let (forward, backward) = (f.forward, f.backward);
-                all.extend(pipe.queued().map(|_| Measured { link, host, forward, backward }));
-            }
-        }
-    }
-    all
-}
-
-impl Measured {
-    /// Returns its queue, and with it the longest mean delay on its flow's way.
-    ///
-    /// `delays`: of each link its mean delay, where it is measured and packets left it.
-    pub(crate) fn queue(
-        &self,
-        hosts: &[Host],
-        routes: &Routes,
-        delays: &[Option<f64>],
-    ) -> Option<(AccessLink, Queued, Option<f64>)> {
-        let host = &hosts[self.host as usize];
-        let queue = if self.link.up { &host.up } else { &host.down }.queued()?;
-        let links = [self.forward, self.backward].into_iter().flat_map(|r| routes.links(r));
+    let mut before = (None, 0);
+    flows.iter().flat_map(move |f| {
+        // The flows of a group follow each other.
+        let number = if before.0 == Some(f.group) { before.1 + 1 } else { 0 };
+        before = (Some(f.group), number);
+        let Ends { src, dst, forward, backward, .. } = f.ends;
+        let links = [forward, backward].into_iter().flat_map(|route| routes.links(route));
         let way = links.filter_map(|link| delays[link as usize]).reduce(f64::max);
-        Some((self.link, queue, way))
-    }
+        let ends = [(src, true), (dst, false)].map(|(host, sender)| {
+            (host, sender, std::mem::replace(&mut seen[host as usize], true))
+        });
+        ends.into_iter().filter(|(.., seen)| !seen).flat_map(move |(host, sender, _)| {
+            let Host { up, down } = &hosts[host as usize];
+            [(up, true), (down, false)].into_iter().filter_map(move |(pipe, up)| {
+                let link = AccessLink { group: Some(f.group), flow: number, sender, up };
+                Some((link, pipe.queued()?, way))
+            })
+        })
+    })
 }
 
 /// Returns for each host whether a queue that is longer than on its packets' way may form up from it

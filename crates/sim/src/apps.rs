@@ -175,7 +175,7 @@ pub(crate) fn udp_next(
     let mut next = Some(leaves);
     while let Some(leaves) = next {
         let at = if u.own_host {
-            net.hosts[ends.src as usize].up.send(leaves, u.bytes)
+            net.hosts[ends.src as usize].up.send(leaves, u.bytes, net.window)
         } else {
             Some(leaves)
         };

@@ -38,7 +38,9 @@ pub(crate) fn take_in(
     let service = take_in_until(net, links, flows, &bound, link, None);
     let inbox = &mut net.inboxes[link as usize];
     inbox.serve(service);
-    if let Some(due) = inbox.call_again(links[link as usize].busy_until()) {
+    let own = &mut links[link as usize];
+    own.relax();
+    if let Some(due) = inbox.call_again(own.busy_until()) {
         net.sched.push(due, Kind::Inbox, link);
     }
 }

@@ -90,7 +90,6 @@ pub(crate) struct Engine {
     /// Of each link its name and mean rate over the window, for the results.
     link_rates: Vec<(String, f64)>,
     measure_links: bool,
-    access_links: Vec<access::Measured>,
     groups: usize,
     seed: u64,
     /// Transfers and pages that ended.
@@ -350,7 +349,7 @@ impl Engine {
         let foresees = foresees(c);
         let hosts = parts(c, foresees).into_iter().zip(&c.hosts);
         let window = (c.measure_from, c.measure_to);
-        let hosts = hosts.map(|(part, h)| Host::new(h, part, window)).collect();
+        let hosts = hosts.map(|(part, h)| Host::new(h, part)).collect();
         let inbox = |(i, link)| Inbox::new(c, i, link, foresees);
         let inboxes = links.iter().enumerate().map(inbox).collect();
         let (shift, slots) = geometry(c);
@@ -375,7 +374,6 @@ impl Engine {
         };
         let rate = |i: usize| (c.links[i].name.clone(), c.mean_rate(i));
         let mut engine = Engine {
-            access_links: access::links(c, &net.hosts),
             net,
             links,
             flows: flows(c),
@@ -443,13 +441,9 @@ impl Engine {
 
     /// Returns the longest queue at an access link, where it was longer than on its flow's way.
     fn access_queue(&self) -> Option<AccessQueue> {
-        if self.access_links.is_empty() {
-            return None;
-        }
         let Network { hosts, routes, .. } = &self.net;
         let delays: Vec<_> = self.links.iter().map(Link::delay_mean_s).collect();
-        let measured = self.access_links.iter();
-        AccessQueue::longest(measured.filter_map(|link| link.queue(hosts, routes, &delays)))
+        AccessQueue::longest(access::measured(&self.flows, hosts, routes, &delays))
     }
 
     /// Returns what the metrics are computed from. The run's memory is given back first, so that a

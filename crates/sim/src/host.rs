@@ -1,7 +1,6 @@
 //! A host: its access link in both directions.
 
 use penstock_queue::{HostConfig, Pipe};
-use penstock_units::Time;
 
 /// Both directions in one cache line.
 #[repr(align(64))]
@@ -36,9 +35,9 @@ pub(crate) struct Part {
 }
 
 impl Host {
-    /// A host whose pipes are idle. Queues that may form are measured in the window.
-    pub(crate) fn new(c: &HostConfig, part: Part, window: (Time, Time)) -> Self {
-        let [up, down] = part.queues.map(|may| Pipe::new(c, may.then_some(window)));
+    /// A host whose pipes are idle. Queues that may form are measured.
+    pub(crate) fn new(c: &HostConfig, part: Part) -> Self {
+        let [up, down] = part.queues.map(|may| Pipe::new(c, may));
         let mut host = Host { up, down };
         host.up.note = u8::from(part.shared) * SHARED;
         host.down.note = (u8::from(part.merges) * MERGES) | (u8::from(part.answers) * ANSWERS);

@@ -31,11 +31,11 @@ const BATCH: u64 = 128;
 #[repr(C, align(64))]
 pub(crate) struct Inbox {
     /// Arrivals from other links.
-    links: Ring<Event>,
+    links: Line,
     /// The first arrival or service that is waited for. [`Time::NEVER`] while there is nothing.
     first: Time,
     /// Arrivals from hosts.
-    hosts: Ring<Event>,
+    hosts: Line,
     /// How long an arrival may wait here: the link's delay or less. Zero: the link has no inbox.
     pub(crate) patience: Duration,
     /// When the link is to be served; [`Event::LAST`]: never.
@@ -51,6 +51,40 @@ pub(crate) struct Inbox {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Inbox>() == 192);
 
+/// Arrivals in order.
+struct Line {
+    events: Ring<Event>,
+    /// The instant of the first one; [`Line::EMPTY`] where there is none.
+    first: u64,
+}
+
+impl Line {
+    const EMPTY: u64 = u64::MAX;
+
+    fn new() -> Self {
+        Line { events: Ring::new(Event::FIRST), first: Self::EMPTY }
+    }
+
+    /// Takes an arrival, unless it belongs too far ahead.
+    #[inline(always)]
+    fn insert(&mut self, event: Event) -> bool {
+        let taken = self.events.insert(event, NEAR);
+        if taken && event.instant() < self.first {
+            self.first = event.instant();
+        }
+        taken
+    }
+
+    /// Takes the first arrival out. Returns also the one behind it.
+    #[inline(always)]
+    fn pop(&mut self) -> Option<(Event, Option<&Event>)> {
+        let event = self.events.pop()?;
+        let behind = self.events.get(0);
+        self.first = behind.map_or(Self::EMPTY, Event::instant);
+        Some((event, behind))
+    }
+}
+
 impl Inbox {
     /// The inbox of link `i`, which stays empty unless the run `foresees`.
     pub(crate) fn new(c: &Config, i: usize, link: &Link, foresees: bool) -> Self {
@@ -64,8 +98,8 @@ impl Inbox {
         let longer = Duration::from_ticks(batch.as_ticks() - patience.as_ticks());
         let more = if link.is_eager() { Duration::ZERO } else { longer };
         Inbox {
-            links: Ring::new(Event::FIRST),
-            hosts: Ring::new(Event::FIRST),
+            links: Line::new(),
+            hosts: Line::new(),
             service: Event::LAST,
             patience,
             more,
@@ -82,26 +116,36 @@ impl Inbox {
             Origin::Host => &mut self.hosts,
             Origin::Link(_) => &mut self.links,
         };
-        self.patience != Duration::ZERO && line.insert(event, NEAR)
+        self.patience != Duration::ZERO && line.insert(event)
     }
 
     /// The first arrival.
     fn next(&self) -> Option<&Event> {
-        match (self.hosts.get(0), self.links.get(0)) {
+        match (self.hosts.events.get(0), self.links.events.get(0)) {
             (Some(host), Some(link)) => Some(host.min(link)),
             (host, link) => host.or(link),
+        }
+    }
+
+    /// Returns whether another link's arrival goes first where both sides have one at the same
+    /// instant, or none.
+    #[cold]
+    fn link_first(&self) -> bool {
+        match (self.hosts.events.get(0), self.links.events.get(0)) {
+            (Some(host), Some(link)) => link < host,
+            _ => false,
         }
     }
 
     /// The first arrival from either side.
     #[inline]
     pub(crate) fn heads(&self) -> impl Iterator<Item = &Event> {
-        [&self.links, &self.hosts].into_iter().filter_map(|line| line.get(0))
+        [&self.links, &self.hosts].into_iter().filter_map(|line| line.events.get(0))
     }
 
     /// The number of arrivals in it.
     pub(crate) fn arrivals(&self) -> usize {
-        self.hosts.len() + self.links.len()
+        self.hosts.events.len() + self.links.events.len()
     }
 
     /// Returns whether it keeps what happens at the link. Otherwise that needs events of its own.
@@ -148,6 +192,8 @@ impl Inbox {
 
     /// Returns when the link, whose transmitter will be free at `free`, is to take in what is left.
     pub(crate) fn call_again(&mut self, free: Time) -> Option<Time> {
+        self.hosts.events.relax();
+        self.links.events.relax();
         self.busy_until = free;
         let first = self.next().copied().unwrap_or(Event::LAST).min(self.service);
         if first == Event::LAST {
@@ -169,20 +215,20 @@ impl Inbox {
     /// The arrival from a host `ahead` places behind the first one; else that from another link.
     #[inline]
     pub(crate) fn peek(&self, ahead: usize) -> Option<&Event> {
-        self.hosts.get(ahead).or_else(|| self.links.get(ahead))
+        self.hosts.events.get(ahead).or_else(|| self.links.events.get(ahead))
     }
 
     /// The first arrival, if it goes before `event`, and the one behind it on the same side.
     #[inline(always)]
     pub(crate) fn ahead_of(&mut self, event: &Event) -> Option<(Event, Option<&Event>)> {
-        let line = match (self.hosts.get(0), self.links.get(0)) {
-            (Some(host), Some(link)) if link < host => &mut self.links,
-            (None, Some(_)) => &mut self.links,
-            _ => &mut self.hosts,
-        };
-        if line.get(0)? >= event {
+        let (host, link) = (self.hosts.first, self.links.first);
+        let of_link = link < host || link == host && self.link_first();
+        let line = if of_link { &mut self.links } else { &mut self.hosts };
+        let ready = line.first < event.instant()
+            || line.first == event.instant() && line.events.get(0).is_some_and(|e| e < event);
+        if !ready {
             return None;
         }
-        Some((line.pop()?, line.get(0)))
+        line.pop()
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn arrive(
 pub(crate) fn sent(net: &mut Network, flow: u32, bytes: u32, fate: Fate, flows: &mut [Flow]) {
     let Flow { ends, kind: FlowKind::Udp(u), .. } = &mut flows[flow as usize] else { return };
     if let Fate::Through(at, _) = fate {
-        u.arrives(net.hosts[ends.dst as usize].down.send(at, bytes), bytes, net.window);
+        u.arrives(net.hosts[ends.dst as usize].down.send(at, bytes, net.window), bytes, net.window);
     }
 }
 
@@ -125,7 +125,7 @@ impl Source for Lone<'_> {
                 break at;
             }
             let Some(leaves) = self.next else { return false };
-            if let Some(at) = self.up.send(leaves, u.bytes) {
+            if let Some(at) = self.up.send(leaves, u.bytes, self.window) {
                 break at;
             }
             // Its own access link is full.
@@ -158,7 +158,7 @@ impl Source for Lone<'_> {
     #[inline(always)]
     fn became(&mut self, fate: Fate) {
         if let Fate::Through(at, _) = fate {
-            let at = self.down.send(at, self.bytes);
+            let at = self.down.send(at, self.bytes, self.window);
             self.u.arrives(at, self.bytes, self.window);
         }
     }
@@ -177,7 +177,7 @@ impl Source for Lone<'_> {
     fn turn(&mut self, _: Time, served: Served) {
         self.turns += 1;
         if let Some(Sent { fate: Fate::Through(at, _), bytes, .. }) = served.sent {
-            self.u.arrives(self.down.send(at, bytes), bytes, self.window);
+            self.u.arrives(self.down.send(at, bytes, self.window), bytes, self.window);
         }
     }
 }

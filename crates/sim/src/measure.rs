@@ -58,7 +58,7 @@ pub(crate) fn flow_view(f: &Flow, (from, to): (Time, Time)) -> FlowView {
     match &f.kind {
         FlowKind::Tcp(t) => {
             let video = match &t.app {
-                TcpApp::Video(v) => Some(v.view(from, to)),
+                TcpApp::Video(v) => Some(Box::new(v.view(from, to))),
                 _ => None,
             };
             tcp_view(t, FlowView { video, ..view })
@@ -76,10 +76,10 @@ fn tcp_view(t: &Tcp, view: FlowView) -> FlowView {
     let one_connection = matches!(t.app, TcpApp::Ftp { .. } | TcpApp::Video(_));
     let tcp = TcpView {
         retransmits: counters.retransmits,
-        timeouts: Some(u64::from(counters.timeouts)),
-        cuts: Some(u64::from(counters.ecn_cuts)),
-        cuts_incipient: (t.p.ecn == Ecn::Mecn).then_some(u64::from(counters.cuts_incipient)),
-        connections: one_connection.then_some(u64::from(connected && t.p.handshake)),
+        timeouts: Some(counters.timeouts),
+        cuts: Some(counters.ecn_cuts),
+        cuts_incipient: (t.p.ecn == Ecn::Mecn).then_some(counters.cuts_incipient),
+        connections: one_connection.then_some(u32::from(connected && t.p.handshake)),
         srtt_s,
     };
     FlowView { bytes: acked_bytes, sent: counters.sent, tcp: Some(tcp), ..view }

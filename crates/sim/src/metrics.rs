@@ -194,7 +194,7 @@ pub struct GroupView {
 }
 
 /// What the metrics of a flow are computed from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FlowView {
     /// Its entry of `[[traffic]]`.
     pub group: u32,
@@ -209,7 +209,7 @@ pub struct FlowView {
     /// What TCP alone has; `None` for datagrams.
     pub tcp: Option<TcpView>,
     /// What a viewer saw; `None` where nobody watches a video.
-    pub video: Option<VideoView>,
+    pub video: Option<Box<VideoView>>,
 }
 
 /// What a TCP flow did. `None` stands for what is not known of it.
@@ -218,13 +218,13 @@ pub struct TcpView {
     /// Segments sent again.
     pub retransmits: u64,
     /// Retransmission timeouts.
-    pub timeouts: Option<u64>,
+    pub timeouts: Option<u32>,
     /// Reductions of the window in answer to marks.
-    pub cuts: Option<u64>,
+    pub cuts: Option<u32>,
     /// Those for incipient marks; `None` also without multi-level ECN.
-    pub cuts_incipient: Option<u64>,
+    pub cuts_incipient: Option<u32>,
     /// Connections whose handshake ended.
-    pub connections: Option<u64>,
+    pub connections: Option<u32>,
     /// The smoothed round-trip time, seconds.
     pub srtt_s: Option<f64>,
 }
@@ -274,12 +274,16 @@ impl RunView {
     /// [`VIDEO_METRICS`] behind them where its flows are videos.
     pub fn group_metrics(&self, groups: usize) -> Vec<Vec<Option<f64>>> {
         let of = |group: u32| {
-            let flows = self.flows.iter().filter(|f| f.group == group).copied().collect();
+            let flows = self.flows.iter().filter(|f| f.group == group).cloned().collect();
             let mine = |t: &&Transfer| self.flows[t.flow as usize].group == group;
             let ended = self.ended.iter().filter(mine).copied().collect();
             let group = GroupView { flows, ended };
             let mut metrics = values(GROUP_METRICS, &group);
-            let videos = group.flows.iter().filter_map(|f| f.video).reduce(VideoView::and);
+            let videos = group
+                .flows
+                .iter()
+                .filter_map(|f| f.video.as_deref().copied())
+                .reduce(VideoView::and);
             metrics.extend(videos.iter().flat_map(|v| values(VIDEO_METRICS, v)));
             metrics
         };

@@ -70,7 +70,7 @@ impl Network {
     pub(crate) fn send_up(&mut self, now: Time, host: u32, index: u32) {
         let p = &self.packets.items[index as usize];
         let link = self.routes.at(p.route, p.hop);
-        match self.hosts[host as usize].up.send(now, p.bytes) {
+        match self.hosts[host as usize].up.send(now, p.bytes, self.window) {
             None => self.discard(index),
             Some(at) => self.expect(at, link, Origin::Host, index),
         }

@@ -142,6 +142,12 @@ impl Event {
         whose(self).cmp(&whose(other)).then_with(earlier)
     }
 
+    /// When it is due, in half ticks.
+    #[inline]
+    pub(crate) fn instant(&self) -> u64 {
+        self.at
+    }
+
     /// What is due.
     #[inline]
     pub(crate) fn what(&self) -> What {

@@ -103,7 +103,11 @@ impl Network {
         }
         if let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind {
             // Nobody answers a datagram, so its arrival needs no event.
-            u.arrives(self.hosts[p.host as usize].down.send(at, p.bytes), p.bytes, self.window);
+            u.arrives(
+                self.hosts[p.host as usize].down.send(at, p.bytes, self.window),
+                p.bytes,
+                self.window,
+            );
             return self.discard(index);
         }
         // The access link has one feeder: the packet's arrival at its end is known.
@@ -116,7 +120,7 @@ impl Network {
     pub(crate) fn down(&mut self, now: Time, at: Time, index: u32, p: Pkt, flows: &mut [Flow]) {
         let (down, answers) = {
             let host = &mut self.hosts[p.host as usize];
-            (host.down.send(at, p.bytes), host.answers())
+            (host.down.send(at, p.bytes, self.window), host.answers())
         };
         let Some(at) = down else { return self.discard(index) };
         if answers && at < self.end {

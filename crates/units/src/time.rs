@@ -188,6 +188,11 @@ impl TxClock {
         }
     }
 
+    /// A transmitter that takes a whole number of ticks for a byte.
+    pub const fn of_ticks_per_byte(ticks: u32) -> Self {
+        TxClock::new(Rate(BYTE_AT_ONE_BPS / ticks as u64))
+    }
+
     /// Returns how long `bytes` take that follow the previous packet at once.
     #[inline]
     pub fn next(&mut self, bytes: u32) -> Duration {

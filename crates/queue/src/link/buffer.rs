@@ -74,6 +74,13 @@ impl Buffer {
         }
     }
 
+    /// Gives memory back where much has long been unused.
+    #[inline]
+    pub(crate) fn relax(&mut self) {
+        self.waiting.relax();
+        self.held.relax();
+    }
+
     /// It holds `buffer` from now on.
     pub(crate) fn resize(&mut self, buffer: QueueLen) {
         (self.limit, self.limit_in_bytes) = limit(buffer);

@@ -122,6 +122,12 @@ impl Held {
         self.fifo.len() + self.places.len()
     }
 
+    /// Gives memory back where much has long been unused.
+    #[inline]
+    pub(crate) fn relax(&mut self) {
+        self.fifo.relax();
+    }
+
     /// Keeps a packet. Returns its handle, if the discipline orders the packets. `service` is what
     /// its type says: then nothing is asked for each packet.
     #[inline(always)]
