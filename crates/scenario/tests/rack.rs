@@ -1,0 +1,56 @@
+//! `recovery = "rack"` in the simulator: CUBIC and Reno through DropTail, RED with ECN and CoDel.
+
+mod common;
+use common::good;
+use penstock_sim::{run, Handle, RunResult, METRICS};
+
+fn metric(r: &RunResult, name: &str) -> f64 {
+    r.metrics[METRICS.iter().position(|m| m.name == name).unwrap()]
+        .unwrap_or_else(|| panic!("{name}"))
+}
+
+fn through(aqm: &str, rate: &str, tcp: &str, recovery: &str) -> RunResult {
+    let ecn = if aqm == "red" { "ecn = \"classic\"" } else { "" };
+    let s = good(&format!(
+        r#"
+duration = "24 s"
+[topology]
+bottleneck = {{ rate = "{rate}", delay = "20 ms", buffer = 40 }}
+access = {{ rate = "100 Mbit/s", delay = "1 ms" }}
+[aqm]
+kind = "{aqm}"
+[[traffic]]
+kind = "ftp"
+flows = 4
+start = {{ every = "100 ms", from = "0 s" }}
+tcp = "{tcp}"
+recovery = "{recovery}"
+delayed_ack = true
+initial_window = 10
+{ecn}
+"#
+    ));
+    run(&s.lower(s.seed()).unwrap(), &Handle::default()).unwrap()
+}
+
+/// Windows of a few segments live on probes and on the timer for reordering: where SACK falls back
+/// on its timeout time and again, RACK hardly does. The links are as busy.
+#[test]
+fn timeouts_go_away() {
+    let (mut timeouts, mut busy) = ([0.0, 0.0], [0.0, 0.0]);
+    for aqm in ["droptail", "red", "codel"] {
+        for tcp in ["cubic", "reno"] {
+            for rate in ["1.5 Mbit/s", "10 Mbit/s"] {
+                let with_sack = if tcp == "reno" { "sack" } else { tcp };
+                for (i, (tcp, recovery)) in [(tcp, "rack"), (with_sack, "sack")].iter().enumerate()
+                {
+                    let r = through(aqm, rate, tcp, recovery);
+                    timeouts[i] += metric(&r, "timeouts");
+                    busy[i] += metric(&r, "utilization") / 12.0;
+                }
+            }
+        }
+    }
+    assert!(10.0 * timeouts[0] < timeouts[1], "{timeouts:?}");
+    assert!(busy[0] > busy[1] - 0.01, "{busy:?}");
+}
