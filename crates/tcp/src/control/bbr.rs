@@ -170,7 +170,7 @@ fn bandwidth(r: &DeliveryRate) -> u64 {
 
 /// Returns `gain` times the product of bandwidth and delay, rounded up.
 fn product(bw: u64, min_rtt: u64, gain: u64) -> u64 {
-    (scaled(bw, min_rtt, gain, 8) + BW_UNIT - 1) / BW_UNIT
+    scaled(bw, min_rtt, gain, 8).div_ceil(BW_UNIT)
 }
 
 /// Returns the pacing rate in bytes per second: 1 % below `gain` times the bandwidth.

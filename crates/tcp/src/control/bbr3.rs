@@ -413,13 +413,15 @@ impl Bbr3 {
                 self.probe_sample = true;
                 self.start_up(sample, w);
             }
-            State::Up => {
-                if self.is_time_to_go_down(s, sample, w) {
-                    self.too_high = false;
-                    self.start_down(s.now, random);
-                }
-            }
+            State::Up => self.check_up(s, sample, w, random),
             _ => {}
+        }
+    }
+
+    fn check_up(&mut self, s: &Steered, sample: f64, w: &Window, random: Random<'_>) {
+        if self.is_time_to_go_down(s, sample, w) {
+            self.too_high = false;
+            self.start_down(s.now, random);
         }
     }
 
