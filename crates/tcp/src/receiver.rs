@@ -233,6 +233,15 @@ impl Receiver {
         }
     }
 
+    /// Puts a DSACK block before the others (RFC 2883).
+    #[cold]
+    fn report_twice(&mut self, ack: &mut Ack) {
+        let twice = std::mem::replace(&mut self.twice, -1);
+        ack.blocks.rotate_right(1);
+        ack.blocks[0] = Block { left: twice, right: twice + 1 };
+        ack.n_blocks = (ack.n_blocks + 1).min(MAX_BLOCKS as u8);
+    }
+
     fn ack(&mut self) -> Ack {
         let bits = match self.feedback {
             Feedback::None => Bits::NONE,
@@ -248,12 +257,12 @@ impl Receiver {
         let window = Ack::ALL_ROOM;
         let mut ack = Ack { seq: self.next - 1, bits, window, ..Ack::default() };
         if self.sack {
-            let twice = std::mem::replace(&mut self.twice, -1);
-            let dsack = (twice >= 0).then_some(Block { left: twice, right: twice + 1 });
-            let blocks = dsack.iter().chain(&self.ooo).take(MAX_BLOCKS);
-            for (to, from) in ack.blocks.iter_mut().zip(blocks) {
+            for (to, from) in ack.blocks.iter_mut().zip(&self.ooo) {
                 *to = *from;
-                ack.n_blocks += 1;
+            }
+            ack.n_blocks = self.ooo.len().min(MAX_BLOCKS) as u8;
+            if self.twice >= 0 {
+                self.report_twice(&mut ack);
             }
         }
         ack
@@ -312,6 +321,25 @@ mod tests {
         assert_eq!((a.seq, a.n_blocks), (3, 1));
         assert_eq!(ack(1).seq, 3, "a duplicate");
         assert_eq!(ack(4).seq, 5);
+    }
+
+    /// A segment that arrives twice is reported once, before the other blocks: below the cumulative
+    /// ACK, or within a block. Only a sender that finds losses by time asks for it.
+    #[test]
+    fn reports_what_arrives_twice() {
+        for recovery in [Recovery::Rack, Recovery::Sack] {
+            let p = TcpParams { recovery, ..TcpParams::default() };
+            let mut r = Receiver::new(&Arc::new(p));
+            let mut ack = |s: i64| now(r.on_segment(Time::ZERO, &seg(s)));
+            [0, 1, 3, 4, 6].map(&mut ack);
+            for twice in [1, 3] {
+                let block = Block { left: twice, right: twice + 1 };
+                let a = ack(twice);
+                assert_eq!(a.dsack(), (recovery == Recovery::Rack).then_some(block), "{twice}");
+                assert_eq!((a.seq, a.n_blocks), (1, if a.dsack().is_some() { 3 } else { 2 }));
+                assert_eq!(ack(6 + twice).dsack(), None, "once");
+            }
+        }
     }
 
     #[test]
