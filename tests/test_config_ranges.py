@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import pytest
@@ -45,14 +45,27 @@ PIE = Pie(
 HUGE = 1e25
 
 
+Make = Callable[..., Wanted]
+
+
 def link(**keys: Any) -> Wanted:
     """The link with a plain queue and these changes."""
     return replace(BASE, **keys)
 
 
-def red(keys: dict[str, Any] | None = None, **more: Any) -> Wanted:
-    """With a ramp."""
-    return link(aqm=replace(RAMP, **(keys or {})), **more)
+def under(aqm: Ramp | Codel | Pie) -> Make:
+    """What makes the link with a discipline, of changes to either."""
+    own = {each.name for each in fields(aqm)}
+
+    def make(keys: dict[str, Any] | None = None, **more: Any) -> Wanted:
+        changed = {**(keys or {}), **more}
+        mine = {name: value for name, value in changed.items() if name in own}
+        return link(aqm=replace(aqm, **mine), **{name: changed[name] for name in changed.keys() - own})
+
+    return make
+
+
+red, codel, fq, pie = under(RAMP), under(CODEL), under(FQ), under(PIE)
 
 
 def step(threshold: float) -> Wanted:
@@ -60,25 +73,10 @@ def step(threshold: float) -> Wanted:
     return link(aqm=replace(STEP, threshold_bytes=threshold), ecn=True)
 
 
-def codel(**keys: Any) -> Wanted:
-    """With CoDel."""
-    return link(aqm=replace(CODEL, **keys))
-
-
-def fq(keys: dict[str, Any] | None = None, **more: Any) -> Wanted:
-    """With FQ-CoDel."""
-    return link(aqm=replace(FQ, **(keys or {})), **more)
-
-
-def pie(**keys: Any) -> Wanted:
-    """With PIE."""
-    return link(aqm=replace(PIE, **keys))
-
-
 Find = str | Callable[[Written], Sequence[float]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Breaks:
     """How a range is broken.
 
@@ -111,229 +109,156 @@ def of_2_32(written: Written) -> Sequence[float]:
 THIN = {"min_bytes": 0.01 * MEAN, "max_bytes": 0.02 * MEAN}
 FAT = {"min_bytes": HUGE, "max_bytes": 2 * HUGE}
 
+
+def ends(make: Make, **key: tuple[float, float]) -> tuple[Wanted, Wanted]:
+    """Less and more of one key than any box takes."""
+    ((name, values),) = key.items()
+    low, high = (make(**{name: value}) for value in values)
+    return low, high
+
+
+def buffers(make: Make) -> tuple[Wanted, Wanted]:
+    """Room for no packet, and for more than there are."""
+    return ends(make, buffer_bytes=(0.2, HUGE))
+
+
+def rates(make: Make) -> tuple[Wanted, Wanted]:
+    """A bit in a second, and more than a wire carries."""
+    return ends(make, rate_bps=(1.0, HUGE))
+
+
+RAMPS = red(THIN), red(FAT)
+WEIGHTS = ends(red, w_q=(1.0, 1e-12))
+SHARES = red(max_p=1e-9), red(max_p=1.0, gate="uniform")
+
 BREAKS: dict[str, dict[str, Breaks]] = {
     "tc": {
-        "red limit": Breaks(find=r" red limit (\d+)", below=red(buffer_bytes=0.2), above=red(buffer_bytes=HUGE)),
-        "red min": Breaks(find=r" min (\d+)", below=step(0.2), above=step(HUGE)),
-        "red max": Breaks(
-            find=r" max (\d+)",
-            below=red({"min_bytes": 0.01, "max_bytes": 0.02}),
-            above=red(FAT),
-            refused=("above",),
-        ),
+        "red limit": Breaks(r" red limit (\d+)", *buffers(red)),
+        "red min": Breaks(r" min (\d+)", step(0.2), step(HUGE)),
+        "red max": Breaks(r" max (\d+)", red({"min_bytes": 0.01, "max_bytes": 0.02}), red(FAT), refused=("above",)),
         # Even over one byte tc refuses so flat a ramp.
         "red probability": Breaks(
-            find=of_2_32,
-            below=red({"max_p": 1e-12, "gate": "uniform", "max_bytes": 30_001}),
-            above=red({"max_p": 1.0, "gate": "uniform"}),
+            of_2_32,
+            red({"max_p": 1e-12, "gate": "uniform", "max_bytes": 30_001}),
+            red({"max_p": 1.0, "gate": "uniform"}),
             near=("above",),
             refused=("below",),
         ),
         # The kernel takes less beside a large threshold, tc beside a small one.
-        "red average": Breaks(find=weight, below=red({"w_q": 1.0}), above=red({"w_q": 1e-12}), near=("above",)),
+        "red average": Breaks(weight, *WEIGHTS, near=("above",)),
         "choke limit": Breaks(
-            find=r" limit (\d+)",
-            below=red({"kind": "choke", **THIN, "min_bytes": 6.0 * MEAN}, buffer_bytes=0.2),
-            above=red({"kind": "choke"}, buffer_bytes=HUGE),
+            r" limit (\d+)",
+            red({"kind": "choke", **THIN, "min_bytes": 6.0 * MEAN}, buffer_bytes=0.2),
+            red({"kind": "choke"}, buffer_bytes=HUGE),
             near=("below",),
         ),
         "choke min": Breaks(
-            find=r" min (\d+)",
-            below=red({"kind": "choke", **THIN, "w_q": 0.5}),
-            above=red({"kind": "choke", "min_bytes": (2**30 - 2) * MEAN, "max_bytes": (2**30 - 1) * MEAN}),
+            r" min (\d+)",
+            red({"kind": "choke", **THIN, "w_q": 0.5}),
+            red({"kind": "choke", "min_bytes": (2**30 - 2) * MEAN, "max_bytes": (2**30 - 1) * MEAN}),
         ),
         "choke max": Breaks(
-            find=r" max (\d+)",
-            below=red({"kind": "choke", **THIN, "w_q": 0.5}),
-            above=red({"kind": "choke", **FAT}),
-            refused=("above",),
+            r" max (\d+)", red({"kind": "choke", **THIN, "w_q": 0.5}), red({"kind": "choke", **FAT}), refused=("above",)
         ),
-        "codel limit": Breaks(
-            find=r" limit (\d+)", below=link(aqm=CODEL, buffer_bytes=0.2), above=link(aqm=CODEL, buffer_bytes=HUGE)
-        ),
-        "codel target": Breaks(find=r" target (\d+)us", below=codel(target_s=1e-9), above=codel(target_s=1e6)),
-        "codel interval": Breaks(find=r" interval (\d+)us", below=codel(interval_s=1e-9), above=codel(interval_s=1e6)),
-        "codel ce_threshold": Breaks(
-            find=r" ce_threshold (\d+)us", below=fq({"ce_threshold_s": 1e-9}), above=fq({"ce_threshold_s": 1e6})
-        ),
-        "fq_codel flows": Breaks(find=r" flows (\d+)", below=fq({"flows": 0}), above=fq({"flows": 10**6})),
-        "fq_codel quantum": Breaks(
-            find=r" quantum (\d+)", below=fq({"quantum_bytes": 1}), above=fq({"quantum_bytes": 10**9})
-        ),
-        "fq_codel drop_batch": Breaks(
-            find=r" drop_batch (\d+)", below=fq({"drop_batch": 0}), above=fq({"drop_batch": 10**12})
-        ),
-        "fq_codel memory_limit": Breaks(find=r" memory_limit (\d+)", below=None, above=fq(buffer_bytes=HUGE)),
-        "pie limit": Breaks(
-            find=r" limit (\d+)", below=link(aqm=PIE, buffer_bytes=0.2), above=link(aqm=PIE, buffer_bytes=HUGE)
-        ),
-        "pie target": Breaks(find=r" target (\d+)us", below=pie(target_s=1e-9), above=pie(target_s=1e6)),
-        "pie tupdate": Breaks(find=r" tupdate (\d+)us", below=pie(t_update_s=1e-9), above=pie(t_update_s=1e6)),
-        "pie alpha": Breaks(find=r" alpha (\d+)", below=pie(alpha=-1.0), above=pie(alpha=9.0)),
-        "pie beta": Breaks(find=r" beta (\d+)", below=pie(beta=-1.0), above=pie(beta=9.0)),
-        "cake rtt": Breaks(
-            find=r" rtt (\d+)us", below=fq({"interval_s": 1e-9}), above=fq({"interval_s": 1e6}), variant="cake"
-        ),
-        "cake memlimit": Breaks(
-            find=r" memlimit (\d+)",
-            below=fq(buffer_bytes=0.2),
-            above=fq(buffer_bytes=HUGE),
-            near=("below",),
-            variant="cake",
-        ),
-        "cake bandwidth": Breaks(
-            find=r" bandwidth (\d+)bit", below=fq(rate_bps=1.0), above=fq(rate_bps=HUGE), variant="cake"
-        ),
-        "pfifo limit": Breaks(find=r"pfifo limit (\d+)", below=link(buffer_bytes=0.2), above=link(buffer_bytes=HUGE)),
+        "codel limit": Breaks(r" limit (\d+)", *buffers(codel)),
+        "codel target": Breaks(r" target (\d+)us", *ends(codel, target_s=(1e-9, 1e6))),
+        "codel interval": Breaks(r" interval (\d+)us", *ends(codel, interval_s=(1e-9, 1e6))),
+        "codel ce_threshold": Breaks(r" ce_threshold (\d+)us", *ends(fq, ce_threshold_s=(1e-9, 1e6))),
+        "fq_codel flows": Breaks(r" flows (\d+)", *ends(fq, flows=(0, 10**6))),
+        "fq_codel quantum": Breaks(r" quantum (\d+)", *ends(fq, quantum_bytes=(1, 10**9))),
+        "fq_codel drop_batch": Breaks(r" drop_batch (\d+)", *ends(fq, drop_batch=(0, 10**12))),
+        "fq_codel memory_limit": Breaks(r" memory_limit (\d+)", None, fq(buffer_bytes=HUGE)),
+        "pie limit": Breaks(r" limit (\d+)", *buffers(pie)),
+        "pie target": Breaks(r" target (\d+)us", *ends(pie, target_s=(1e-9, 1e6))),
+        "pie tupdate": Breaks(r" tupdate (\d+)us", *ends(pie, t_update_s=(1e-9, 1e6))),
+        "pie alpha": Breaks(r" alpha (\d+)", *ends(pie, alpha=(-1.0, 9.0))),
+        "pie beta": Breaks(r" beta (\d+)", *ends(pie, beta=(-1.0, 9.0))),
+        "cake rtt": Breaks(r" rtt (\d+)us", *ends(fq, interval_s=(1e-9, 1e6)), variant="cake"),
+        "cake memlimit": Breaks(r" memlimit (\d+)", *buffers(fq), near=("below",), variant="cake"),
+        "cake bandwidth": Breaks(r" bandwidth (\d+)bit", *rates(fq), variant="cake"),
+        "pfifo limit": Breaks(r"pfifo limit (\d+)", *buffers(link)),
         "bfifo limit": Breaks(
-            find=r"bfifo limit (\d+)",
-            below=link(buffer_counted=True, buffer_bytes=0.2),
-            above=link(buffer_counted=True, buffer_bytes=HUGE),
+            r"bfifo limit (\d+)",
+            link(buffer_counted=True, buffer_bytes=0.2),
+            link(buffer_counted=True, buffer_bytes=HUGE),
         ),
-        "tbf rate": Breaks(find=r"tbf rate (\d+)bit", below=link(rate_bps=1.0), above=link(rate_bps=HUGE), shape=True),
-        "tbf limit": Breaks(
-            find=r"tbf .* limit (\d+)", below=link(buffer_bytes=0.2), above=link(buffer_bytes=HUGE), shape=True
-        ),
+        "tbf rate": Breaks(r"tbf rate (\d+)bit", *rates(link), shape=True),
+        "tbf limit": Breaks(r"tbf .* limit (\d+)", *buffers(link), shape=True),
     },
     "sonic": {
-        "min_threshold": Breaks(find=r'_min_threshold": "(\d+)"', below=red(THIN), above=red(FAT), near=("below",)),
-        "max_threshold": Breaks(find=r'_max_threshold": "(\d+)"', below=step(0.2), above=red(FAT)),
+        "min_threshold": Breaks(r'_min_threshold": "(\d+)"', *RAMPS, near=("below",)),
+        "max_threshold": Breaks(r'_max_threshold": "(\d+)"', step(0.2), red(FAT)),
         "drop_probability": Breaks(
-            find=r'_drop_probability": "(\d+)"',
-            below=red({"max_p": 1e-6}),
-            above=red({"max_p": 1.0, "gate": "uniform"}),
+            r'_drop_probability": "(\d+)"', red({"max_p": 1e-6}), red({"max_p": 1.0, "gate": "uniform"})
         ),
     },
     "cisco-ios": {
-        "random-detect minimum": Breaks(find=r"precedence \d (\d+) ", below=red(THIN), above=red(FAT)),
-        "random-detect maximum": Breaks(find=r"precedence \d \d+ (\d+) ", below=red(THIN), above=red(FAT)),
-        "mark-probability-denominator": Breaks(
-            find=r"precedence \d \d+ \d+ (\d+)",
-            below=red({"max_p": 1.0, "gate": "uniform"}),
-            above=red({"max_p": 1e-9}),
-        ),
-        "exponential-weighting-constant": Breaks(
-            find=r"weighting-constant (\d+)", below=red({"w_q": 1.0}), above=red({"w_q": 1e-12})
-        ),
-        "shape average": Breaks(find=r"shape average (\d+)", below=red(rate_bps=1.0), above=red(rate_bps=HUGE)),
-        "queue-limit": Breaks(find=r"queue-limit (\d+)", below=red(buffer_bytes=0.2), above=red(buffer_bytes=HUGE)),
+        "random-detect minimum": Breaks(r"precedence \d (\d+) ", *RAMPS),
+        "random-detect maximum": Breaks(r"precedence \d \d+ (\d+) ", *RAMPS),
+        "mark-probability-denominator": Breaks(r"precedence \d \d+ \d+ (\d+)", *SHARES[::-1]),
+        "exponential-weighting-constant": Breaks(r"weighting-constant (\d+)", *WEIGHTS),
+        "shape average": Breaks(r"shape average (\d+)", *rates(red)),
+        "queue-limit": Breaks(r"queue-limit (\d+)", *buffers(red)),
     },
     "junos": {
         # A ramp whose end is above the buffer is refused: nothing would be dropped early.
-        "fill-level": Breaks(
-            find=lambda written: _list(written, "fill-level"), below=red(THIN), above=red(FAT), refused=("above",)
-        ),
-        "drop-probability": Breaks(
-            find=lambda written: _list(written, "drop-probability"),
-            below=red({"max_p": 1e-9}),
-            above=red({"max_p": 1.0, "gate": "uniform"}),
-        ),
+        "fill-level": Breaks(lambda written: _list(written, "fill-level"), *RAMPS, refused=("above",)),
+        "drop-probability": Breaks(lambda written: _list(written, "drop-probability"), *SHARES),
         "buffer-size temporal": Breaks(
-            find=r"buffer-size temporal (\d+)",
-            below=red({"min_bytes": 0.1, "max_bytes": 0.2}, buffer_bytes=0.3),
-            above=red(buffer_bytes=HUGE),
+            r"buffer-size temporal (\d+)",
+            red({"min_bytes": 0.1, "max_bytes": 0.2}, buffer_bytes=0.3),
+            red(buffer_bytes=HUGE),
         ),
     },
     "eos": {
-        "minimum-threshold": Breaks(
-            find=r"minimum-threshold (\d+) bytes", below=red({"min_bytes": 0.1}), above=red(FAT)
-        ),
-        "maximum-threshold": Breaks(find=r"maximum-threshold (\d+) bytes", below=step(0.2), above=red(FAT)),
-        "max-mark-probability": Breaks(
-            find=r"(?:drop|max-mark)-probability (\d+)",
-            below=red({"max_p": 1e-9}),
-            above=red({"max_p": 1.0, "gate": "uniform"}),
-        ),
-        "weight": Breaks(find=r" weight (\d+)", below=red({"w_q": 1.0}), above=red({"w_q": 1e-12})),
+        "minimum-threshold": Breaks(r"minimum-threshold (\d+) bytes", red({"min_bytes": 0.1}), red(FAT)),
+        "maximum-threshold": Breaks(r"maximum-threshold (\d+) bytes", step(0.2), red(FAT)),
+        "max-mark-probability": Breaks(r"(?:drop|max-mark)-probability (\d+)", *SHARES),
+        "weight": Breaks(r" weight (\d+)", *WEIGHTS),
     },
     "openconfig": {
-        "min-threshold": Breaks(find=r'"min-threshold": "(\d+)"', below=red({"min_bytes": 0.1}), above=red(FAT)),
-        "max-threshold": Breaks(find=r'"max-threshold": "(\d+)"', below=step(0.2), above=red(FAT)),
-        "weight": Breaks(find=r'"weight": (\d+)', below=red({"w_q": 1.0}), above=red({"w_q": 1e-12})),
-        "max-drop-probability-percent": Breaks(
-            find=r'"max-drop-probability-percent": (\d+)',
-            below=red({"max_p": 1e-9}),
-            above=red({"max_p": 1.0, "gate": "uniform"}),
-        ),
+        "min-threshold": Breaks(r'"min-threshold": "(\d+)"', red({"min_bytes": 0.1}), red(FAT)),
+        "max-threshold": Breaks(r'"max-threshold": "(\d+)"', step(0.2), red(FAT)),
+        "weight": Breaks(r'"weight": (\d+)', *WEIGHTS),
+        "max-drop-probability-percent": Breaks(r'"max-drop-probability-percent": (\d+)', *SHARES),
     },
     "dpdk": {
         "rte_red min": Breaks(
-            find=r"red min = (\d+)",
-            below=red(THIN),
-            above=red({"min_bytes": 1023.0 * MEAN, "max_bytes": 1023.4 * MEAN}),
+            r"red min = (\d+)", red(THIN), red({"min_bytes": 1023.0 * MEAN, "max_bytes": 1023.4 * MEAN})
         ),
-        "rte_red max": Breaks(find=r"red max = (\d+)", below=red(THIN), above=red(FAT), refused=("above",)),
-        "rte_red inv prob": Breaks(
-            find=r"red inv prob = (\d+)", below=red({"max_p": 1.0, "gate": "uniform"}), above=red({"max_p": 1e-9})
-        ),
-        "rte_red weight": Breaks(find=r"red weight = (\d+)", below=red({"w_q": 1.0}), above=red({"w_q": 1e-12})),
+        "rte_red max": Breaks(r"red max = (\d+)", *RAMPS, refused=("above",)),
+        "rte_red inv prob": Breaks(r"red inv prob = (\d+)", *SHARES[::-1]),
+        "rte_red weight": Breaks(r"red weight = (\d+)", *WEIGHTS),
     },
     "vyos": {
-        "random-detect bandwidth": Breaks(
-            find=r"bandwidth (\d+)bit", below=red(rate_bps=1.0), above=red(rate_bps=HUGE), refused=("below",)
-        ),
-        "average-packet": Breaks(find=r"average-packet (\d+)", below=red(mean_packet=1), above=red(mean_packet=20_000)),
-        "minimum-threshold": Breaks(find=r"minimum-threshold (\d+)", below=red(THIN), above=red(FAT)),
-        "maximum-threshold": Breaks(find=r"maximum-threshold (\d+)", below=red(THIN), above=red(FAT)),
+        "random-detect bandwidth": Breaks(r"bandwidth (\d+)bit", *rates(red), refused=("below",)),
+        "average-packet": Breaks(r"average-packet (\d+)", red(mean_packet=1), red(mean_packet=20_000)),
+        "minimum-threshold": Breaks(r"minimum-threshold (\d+)", *RAMPS),
+        "maximum-threshold": Breaks(r"maximum-threshold (\d+)", *RAMPS),
         "mark-probability": Breaks(
-            find=r"mark-probability (\d+)",
-            below=red({"max_p": 1.0, "gate": "uniform"}),
-            above=red({"max_p": 1e-12}),
-            refused=("above",),
+            r"mark-probability (\d+)", red({"max_p": 1.0, "gate": "uniform"}), red({"max_p": 1e-12}), refused=("above",)
         ),
-        "random-detect queue-limit": Breaks(
-            find=r"queue-limit (\d+)",
-            below=red(buffer_bytes=0.2),
-            above=red(buffer_bytes=HUGE),
-            near=("below", "above"),
-        ),
-        "codel-quantum": Breaks(
-            find=r"codel-quantum (\d+)", below=fq({"quantum_bytes": 1}), above=fq({"quantum_bytes": 10**9})
-        ),
-        "flows": Breaks(find=r" flows (\d+)", below=None, above=fq({"flows": 10**6})),
-        "fq-codel interval": Breaks(
-            find=r" interval (\d+)", below=fq({"interval_s": 1e-9}), above=fq({"interval_s": 1e9})
-        ),
-        "fq-codel target": Breaks(find=r" target (\d+)", below=fq({"target_s": 1e-9}), above=fq({"target_s": 1e9})),
-        "fq-codel queue-limit": Breaks(
-            find=r"queue-limit (\d+)", below=fq(buffer_bytes=0.2), above=fq(buffer_bytes=HUGE)
-        ),
-        "drop-tail queue-limit": Breaks(
-            find=r"queue-limit (\d+)", below=link(buffer_bytes=0.2), above=link(buffer_bytes=HUGE)
-        ),
+        "random-detect queue-limit": Breaks(r"queue-limit (\d+)", *buffers(red), near=("below", "above")),
+        "codel-quantum": Breaks(r"codel-quantum (\d+)", *ends(fq, quantum_bytes=(1, 10**9))),
+        "flows": Breaks(r" flows (\d+)", None, fq({"flows": 10**6})),
+        "fq-codel interval": Breaks(r" interval (\d+)", *ends(fq, interval_s=(1e-9, 1e9))),
+        "fq-codel target": Breaks(r" target (\d+)", *ends(fq, target_s=(1e-9, 1e9))),
+        "fq-codel queue-limit": Breaks(r"queue-limit (\d+)", *buffers(fq)),
+        "drop-tail queue-limit": Breaks(r"queue-limit (\d+)", *buffers(link)),
     },
     "sqm": {
-        "upload": Breaks(find=r"upload '(\d+)'", below=fq(rate_bps=1.0), above=fq(rate_bps=HUGE)),
-        "download": Breaks(find=r"download '(\d+)'", below=fq(reverse_rate_bps=1.0), above=fq(reverse_rate_bps=HUGE)),
-        "codel limit": Breaks(find=r"[ie]limit '(\d+)'", below=fq(buffer_bytes=0.2), above=fq(buffer_bytes=HUGE)),
-        "codel target": Breaks(find=r"[ie]target '(\d+)us'", below=fq({"target_s": 1e-9}), above=fq({"target_s": 1e6})),
-        "codel interval": Breaks(
-            find=r"interval (\d+)us", below=fq({"interval_s": 1e-9}), above=fq({"interval_s": 1e6})
-        ),
-        "codel ce_threshold": Breaks(
-            find=r"ce_threshold (\d+)us", below=fq({"ce_threshold_s": 1e-9}), above=fq({"ce_threshold_s": 1e6})
-        ),
-        "fq_codel flows": Breaks(find=r"flows (\d+)", below=fq({"flows": 0}), above=fq({"flows": 10**6})),
-        "fq_codel quantum": Breaks(
-            find=r"quantum (\d+)", below=fq({"quantum_bytes": 1}), above=fq({"quantum_bytes": 10**9})
-        ),
-        "fq_codel drop_batch": Breaks(
-            find=r"drop_batch (\d+)", below=fq({"drop_batch": 0}), above=fq({"drop_batch": 10**12})
-        ),
-        "fq_codel memory_limit": Breaks(find=r"memory_limit (\d+)", below=None, above=fq(buffer_bytes=HUGE)),
-        "cake rtt": Breaks(
-            find=r" rtt (\d+)us|'rtt (\d+)us",
-            below=fq({"interval_s": 1e-9}),
-            above=fq({"interval_s": 1e6}),
-            variant="cake",
-        ),
-        "cake memlimit": Breaks(
-            find=r" memlimit (\d+)",
-            below=fq(buffer_bytes=0.2),
-            above=fq(buffer_bytes=HUGE),
-            near=("below",),
-            variant="cake",
-        ),
+        "upload": Breaks(r"upload '(\d+)'", *rates(fq)),
+        "download": Breaks(r"download '(\d+)'", fq(reverse_rate_bps=1.0), fq(reverse_rate_bps=HUGE)),
+        "codel limit": Breaks(r"[ie]limit '(\d+)'", *buffers(fq)),
+        "codel target": Breaks(r"[ie]target '(\d+)us'", *ends(fq, target_s=(1e-9, 1e6))),
+        "codel interval": Breaks(r"interval (\d+)us", *ends(fq, interval_s=(1e-9, 1e6))),
+        "codel ce_threshold": Breaks(r"ce_threshold (\d+)us", *ends(fq, ce_threshold_s=(1e-9, 1e6))),
+        "fq_codel flows": Breaks(r"flows (\d+)", *ends(fq, flows=(0, 10**6))),
+        "fq_codel quantum": Breaks(r"quantum (\d+)", *ends(fq, quantum_bytes=(1, 10**9))),
+        "fq_codel drop_batch": Breaks(r"drop_batch (\d+)", *ends(fq, drop_batch=(0, 10**12))),
+        "fq_codel memory_limit": Breaks(r"memory_limit (\d+)", None, fq(buffer_bytes=HUGE)),
+        "cake rtt": Breaks(r" rtt (\d+)us|'rtt (\d+)us", *ends(fq, interval_s=(1e-9, 1e6)), variant="cake"),
+        "cake memlimit": Breaks(r" memlimit (\d+)", *buffers(fq), near=("below",), variant="cake"),
     },
 }
 

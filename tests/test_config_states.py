@@ -114,6 +114,7 @@ def line(kept: str) -> str:
     return f"tc qdisc add dev {states.DEVICE} root handle 1: {extra.get(word, kept)}"
 
 
+@pytest.mark.slow
 def test_the_states_that_are_kept_are_the_kernels() -> None:
     said, _ = asked()
     for kept, [state] in zip(KEPT, said, strict=True):
@@ -121,6 +122,7 @@ def test_the_states_that_are_kept_are_the_kernels() -> None:
         assert state.text == kept["text"]
 
 
+@pytest.mark.slow
 def test_the_kernel_has_what_was_foretold_once_the_lines_are_pasted() -> None:
     """What `--against` says that changes is what the kernel says that changed."""
     _, over = asked()

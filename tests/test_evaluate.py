@@ -57,7 +57,7 @@ def test_the_buffer_is_one_bandwidth_delay_product() -> None:
             continue
         made = experiment.scenario(experiment.variants[0])
         link = made.resolved["topology"]["bottleneck"]
-        least_s = min(trip[0] for trip in made.core.round_trips_s if trip)
+        least_s = min(group.round_trip_s[0] for group in made.core.facts().groups if group.round_trip_s)
         rate = float(link["rate"].removesuffix(" Mbit/s")) * 1e6
         assert int(link["buffer"].removesuffix(" packets")) == int(rate * least_s / (8 * 1500))
 

@@ -340,8 +340,8 @@ def test_automatic_values_are_the_disciplines() -> None:
 
 
 def _keys(scenario: str) -> loops.Keys:
-    resolved = ps.Scenario.from_toml(scenario).resolved
-    return loops.Keys(resolved["aqm"], resolved["topology"]["bottleneck"], 1040.0)
+    made = ps.Scenario.from_toml(scenario)
+    return loops.Keys(made.resolved["aqm"], made.core.facts().bottleneck, 1040.0)
 
 
 def test_bytes_become_packets_of_the_flows_size() -> None:

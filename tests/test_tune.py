@@ -187,6 +187,27 @@ def test_a_graph_has_no_single_round_trip() -> None:
     assert (found.rate_pps, found.rtt_s) == ((250.0, 250.0), None)
 
 
+def test_the_rate_is_the_bottlenecks() -> None:
+    """Of a graph the link that is named, not the slowest one."""
+    text = """
+    duration = "1 s"
+    [topology]
+    kind = "graph"
+    bottleneck = "B-C"
+    link = [
+      { from = "A", to = "B", rate = "1 Mbit/s", delay = "1 ms", buffer = 9 },
+      { from = "B", to = "C", rate = "4 Mbit/s", delay = "1 ms", buffer = 9 },
+    ]
+    [[traffic]]
+    kind = "cbr"
+    rate = "1 Mbit/s"
+    packet = "100 B"
+    from = "B"
+    to = "C"
+    """
+    assert facts([ps.Scenario.from_toml(text).core]).rate_pps == (500, 500)
+
+
 @pytest.mark.parametrize(
     ("value", "kind", "expected"),
     [

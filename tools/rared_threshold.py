@@ -90,8 +90,8 @@ class Place:
         """Returns the discipline's keys as the model reads them."""
         from penstock.fluid.loops import Keys
 
-        resolved = ps.Scenario.load(BASE).set_all(self.changes()).resolved
-        return Keys(resolved["aqm"], resolved["topology"]["bottleneck"], PACKET)
+        scenario = ps.Scenario.load(BASE).set_all(self.changes())
+        return Keys(scenario.resolved["aqm"], scenario.core.facts().bottleneck, PACKET)
 
     def changes(self) -> dict[str, Any]:
         """Returns the keys of the scenario here."""

@@ -171,6 +171,10 @@ pub trait Aqm {
         0
     }
 
+    /// Publishes what keys come to that may be left out or hold a word, by their names: a length in
+    /// the unit of the queue. To be asked before any packet came.
+    fn settled(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+
     /// Publishes the named variables, in the order of the kind's declaration.
     fn state(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }

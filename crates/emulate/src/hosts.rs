@@ -5,9 +5,10 @@ use crate::links::Links;
 use crate::netns::Namespace;
 use crate::options::Options;
 use crate::port::{Backend, Port};
-use crate::traffic::{EcnUse, TrafficPlan, ADDRESSES, OTHER_PORTS};
+use crate::traffic::{TrafficPlan, ADDRESSES, OTHER_PORTS};
 use crate::{socket, sys};
 use penstock_scenario::Scenario;
+use penstock_tcp::Ecn;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 use std::os::fd::AsFd;
@@ -182,7 +183,7 @@ fn settings(
     }
     // A SYN that is lost asks for ECN again.
     host.sysctl("net/ipv4/tcp_ecn_fallback", "0")?;
-    let accurate = plan.flows.iter().any(|f| f.ecn == EcnUse::Accurate);
+    let accurate = plan.flows.iter().any(|f| f.ecn == Ecn::AccEcn);
     // Passive: those flows ask for it whose route says so.
     host.sysctl("net/ipv4/tcp_ecn", if accurate { "3" } else { "2" }).map_err(|e| {
         if accurate {

@@ -10,13 +10,14 @@ use crate::options::{Options, Status};
 use crate::own::Own;
 use crate::side::Side;
 use crate::stream::{Carried, Shared, Sockets};
-use crate::traffic::{By, EcnUse, Planned, TrafficPlan};
+use crate::traffic::{By, Planned, TrafficPlan};
 use crate::transfer::{self, Sending};
 use crate::work::Log;
 use crate::{socket, sys};
 use nix::sys::signal::{kill, Signal};
 use nix::unistd::Pid;
 use penstock_sim::Config;
+use penstock_tcp::Ecn;
 use penstock_units::Time;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -134,7 +135,7 @@ impl Programs {
 
     /// Returns the congestion control that the sender of a flow asks for.
     fn congestion(&self, f: &Planned) -> Option<&'static str> {
-        self.mecn_name.filter(|_| f.ecn == EcnUse::Mecn).or(f.congestion)
+        self.mecn_name.filter(|_| f.ecn == Ecn::Mecn).or(f.congestion)
     }
 
     /// Makes the event loops ready, where any flow needs them.

@@ -28,19 +28,6 @@ pub const ADDRESSES: [[Ipv4Addr; 2]; 2] = [
     [Ipv4Addr::new(10, 9, 0, 2), Ipv4Addr::new(10, 9, 0, 4)],
 ];
 
-/// The way in which a flow uses ECN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EcnUse {
-    /// The flow does not use ECN.
-    Off,
-    /// RFC 3168.
-    Classic,
-    /// Multi-level ECN.
-    Mecn,
-    /// AccECN.
-    Accurate,
-}
-
 /// A flow as a pair of programs.
 #[derive(Clone, Debug)]
 pub struct Planned {
@@ -53,7 +40,7 @@ pub struct Planned {
     /// The congestion control that the kernel is to use; `None` for datagrams.
     pub congestion: Option<&'static str>,
     /// The way in which the flow uses ECN.
-    pub ecn: EcnUse,
+    pub ecn: Ecn,
     /// The programs that carry the flow.
     pub by: By,
 }
@@ -141,7 +128,7 @@ pub fn plan(c: &Config, written: &[TrafficView<'_>]) -> Result<TrafficPlan, Emul
             let without_sack = tcp.variant().name == "newreno";
             newreno |= without_sack;
             other_tcp |= !without_sack;
-            if planned.ecn == EcnUse::Mecn {
+            if planned.ecn == Ecn::Mecn {
                 if tcp.control != ControlParams::Reno {
                     return refuse(format!(
                         "{}.ecn = \"mecn\": on real packets with reno, newreno and sack",
@@ -255,8 +242,8 @@ impl Plan<'_> {
         stop: Option<Time>,
         bytes: Option<u64>,
     ) -> Result<Planned, EmulateError> {
-        let (ecn, sender) = (ecn_use(tcp), self.sender());
-        let (to, port) = (self.to(ecn != EcnUse::Off), self.port);
+        let (ecn, sender) = (tcp.ecn, self.sender());
+        let (to, port) = (self.to(ecn != Ecn::Off), self.port);
         let (mss, buffer, class) = (mss(tcp), self.buffer(tcp), self.f.class);
         let by = match bytes {
             Some(bytes) => By::Threads(Transfer { to, port, bytes, mss, buffer, class }),
@@ -289,9 +276,9 @@ impl Plan<'_> {
         request: Option<u32>,
         persistent: bool,
     ) -> Result<Planned, EmulateError> {
-        let (ecn, sender) = (ecn_use(tcp), self.sender());
+        let (ecn, sender) = (tcp.ecn, self.sender());
         let listens = if request.is_some() { sender } else { sender.other() };
-        let to = ADDRESSES[listens as usize][usize::from(ecn != EcnUse::Off)];
+        let to = ADDRESSES[listens as usize][usize::from(ecn != Ecn::Off)];
         let (mss, buffer, class) = (mss(tcp), self.buffer(tcp), self.f.class);
         let (port, header) = (self.port, header(tcp));
         let stream = Stream { to, port, mss, buffer, class, request, persistent };
@@ -350,18 +337,9 @@ impl Plan<'_> {
             start,
             stop: self.stop(stop),
             congestion: None,
-            ecn: EcnUse::Off,
+            ecn: Ecn::Off,
             by: By::Iperf3 { sender: args, listener: self.listener() },
         })
-    }
-}
-
-fn ecn_use(tcp: &TcpParams) -> EcnUse {
-    match tcp.ecn {
-        Ecn::Off => EcnUse::Off,
-        Ecn::Classic => EcnUse::Classic,
-        Ecn::Mecn => EcnUse::Mecn,
-        Ecn::AccEcn => EcnUse::Accurate,
     }
 }
 

@@ -12,9 +12,10 @@ use crate::report::{FlowFacts, KernelFlow};
 use crate::router::Shared;
 use crate::stream::{Sending, Sockets};
 use crate::sys;
-use crate::traffic::{EcnUse, Planned, TrafficPlan};
+use crate::traffic::{Planned, TrafficPlan};
 use penstock_queue::{Abort, Column, Table};
 use penstock_sim::Config;
+use penstock_tcp::Ecn;
 use penstock_units::{Duration, Time};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -281,7 +282,7 @@ impl<'a> Watch<'a> {
                 let info = self.seen.get(&(side, s.cookie)).and_then(|c| c.info);
                 // ECN is known once more than the SYN was acknowledged.
                 let ecn = info.filter(|info| info.bytes_acked > 1).map(|info| info.ecn);
-                differs(f, mecn, &s.congestion, ecn.unwrap_or(f.ecn != EcnUse::Off))
+                differs(f, mecn, &s.congestion, ecn.unwrap_or(f.ecn != Ecn::Off))
             })
         })
     }
@@ -437,7 +438,7 @@ fn seconds(rtt_us: Option<u32>) -> Option<f64> {
 /// Returns what a flow asks for and does not have. Without the name of a congestion control, the
 /// kernel did not report it.
 fn differs(f: &Planned, mecn: Option<&str>, congestion: &str, ecn: bool) -> Option<String> {
-    let own = mecn.filter(|_| f.ecn == EcnUse::Mecn);
+    let own = mecn.filter(|_| f.ecn == Ecn::Mecn);
     let asked = own.or(f.congestion)?;
     if !congestion.is_empty() && congestion != asked {
         return Some(format!(
@@ -445,7 +446,7 @@ fn differs(f: &Planned, mecn: Option<&str>, congestion: &str, ecn: bool) -> Opti
         ));
     }
     let say = |on| if on { "on" } else { "off" };
-    let wanted = f.ecn != EcnUse::Off;
+    let wanted = f.ecn != Ecn::Off;
     (ecn != wanted)
         .then(|| format!("ECN {} was asked for, the kernel has it {}", say(wanted), say(ecn)))
 }
@@ -486,29 +487,29 @@ mod tests {
         };
         let (reno, own) = (Some("reno"), Some("penstock_mecn"));
         for (f, mecn, congestion, ecn, says) in [
-            (flow(reno, EcnUse::Off), None, "reno", false, None),
-            (flow(reno, EcnUse::Off), None, "", false, None),
-            (flow(reno, EcnUse::Classic), own, "reno", true, None),
-            (flow(reno, EcnUse::Mecn), own, "penstock_mecn", true, None),
-            (flow(reno, EcnUse::Mecn), None, "reno", true, None),
-            (flow(None, EcnUse::Off), None, "bbr", true, None),
+            (flow(reno, Ecn::Off), None, "reno", false, None),
+            (flow(reno, Ecn::Off), None, "", false, None),
+            (flow(reno, Ecn::Classic), own, "reno", true, None),
+            (flow(reno, Ecn::Mecn), own, "penstock_mecn", true, None),
+            (flow(reno, Ecn::Mecn), None, "reno", true, None),
+            (flow(None, Ecn::Off), None, "bbr", true, None),
             (
-                flow(reno, EcnUse::Off),
+                flow(reno, Ecn::Off),
                 None,
                 "bbr",
                 false,
                 Some("control reno was asked for, the kernel uses bbr"),
             ),
-            (flow(reno, EcnUse::Mecn), own, "reno", true, Some("control penstock_mecn was")),
+            (flow(reno, Ecn::Mecn), own, "reno", true, Some("control penstock_mecn was")),
             (
-                flow(reno, EcnUse::Classic),
+                flow(reno, Ecn::Classic),
                 None,
                 "reno",
                 false,
                 Some("ECN on was asked for, the kernel has it off"),
             ),
             (
-                flow(reno, EcnUse::Off),
+                flow(reno, Ecn::Off),
                 None,
                 "reno",
                 true,

@@ -140,7 +140,7 @@ fn described(session: &Session) -> Json {
         "end_s": session.end().as_secs_f64(),
         "dumbbell": scenario.topology().is_dumbbell(),
         "rate_bps": rate.map_or(0, |rate| rate.as_bps()),
-        "room_pkts": scenario.room().unwrap_or(0),
+        "room_pkts": scenario.facts().bottleneck.room_pkts(),
         "flows": config.flows.iter().map(|f| json!({ "group": f.group, "forward": f.leads_forward() })).collect::<Json>(),
         "groups": scenario.group_names(),
         "state": state.map(|s| json!({ "name": s.name, "doc": s.doc })).collect::<Json>(),

@@ -5,6 +5,7 @@ mod aqm;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod errors;
+mod facts;
 mod probe;
 mod run;
 mod scenario;
@@ -108,6 +109,10 @@ fn parse_queue(text: &str) -> PyResult<(f64, bool)> {
 fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<scenario::Scenario>()?;
+    m.add_class::<facts::Facts>()?;
+    m.add_class::<facts::LinkFacts>()?;
+    m.add_class::<facts::GroupFacts>()?;
+    m.add_class::<facts::FullPacket>()?;
     m.add_class::<run::RunResult>()?;
     m.add_class::<aqm::PacketView>()?;
     m.add_class::<aqm::QueueView>()?;
@@ -121,7 +126,6 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
         m.add_function(wrap_pyfunction!(emulate::emulate_report, m)?)?;
     }
     m.add_function(wrap_pyfunction!(probe::probe, m)?)?;
-    m.add_function(wrap_pyfunction!(probe::room, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(list_json, m)?)?;
     m.add_function(wrap_pyfunction!(init_template, m)?)?;

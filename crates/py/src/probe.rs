@@ -41,9 +41,3 @@ pub fn probe(
     let counts = py.detach(|| scenario.probe(&how)).map_err(|e| scenario_error(&e))?;
     Ok(counts.iter().map(|c: &Counts| (c.packets, c.incipient, c.ce, c.dropped)).collect())
 }
-
-/// Packets of the mean size that the bottleneck's buffer holds.
-#[pyfunction]
-pub fn room(scenario: &Bound<'_, Scenario>) -> PyResult<u64> {
-    scenario.get().inner.room().map_err(|e| scenario_error(&e))
-}

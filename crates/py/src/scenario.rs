@@ -2,6 +2,7 @@
 
 use crate::aqm::user_aqm;
 use crate::errors::{scenario_error, ScenarioError};
+use crate::facts::Facts;
 use pyo3::prelude::*;
 
 /// A checked scenario; nothing in it changes.
@@ -122,11 +123,9 @@ impl Scenario {
         self.inner.canonical_json()
     }
 
-    /// The shortest and the longest round trip of each entry of `[[traffic]]` over empty queues in
-    /// seconds, transmissions left out; `None` where no route leads back.
-    #[getter]
-    fn round_trips_s(&self) -> Vec<Option<(f64, f64)>> {
-        self.inner.round_trips_s()
+    /// What follows from the scenario before anything runs.
+    fn facts(&self) -> Facts {
+        self.inner.facts().into()
     }
 
     /// The kind of the discipline at the bottleneck, or `python:` and the name of the user's class.

@@ -40,6 +40,7 @@ pub use interval::{ends, estimate, student, Estimate};
 pub use list::{list, list_json};
 pub use lower::MEMORY_LIMIT;
 pub use penstock_aqm::probe::Counts;
+pub use plan::facts::{Facts, FullPacket, GroupFacts, LinkFacts};
 pub use probe::Probe;
 pub use range::Range;
 pub use scenario::Scenario;

@@ -4,10 +4,10 @@ use crate::error::{Problem, ScenarioError};
 use crate::node::Origin;
 use crate::plan::{Line, Plan, Source, Topology, Traffic};
 use crate::scenario::Scenario;
-use crate::tables::{Access, Datagrams, OnOff, Ties};
+use crate::tables::{Access, Ties};
 use penstock_sim::{
     App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Pages, Record, Session,
-    UdpPattern, VideoConfig,
+    VideoConfig,
 };
 use penstock_units::param::{DelaySpec, StartSpec};
 use penstock_units::{Duration, QueueLen, Rng, Time};
@@ -336,20 +336,8 @@ fn apps(traffic: &Traffic, start: Time) -> Vec<App> {
     (0..connections).map(one).collect()
 }
 
-fn on_off(periods: &OnOff) -> UdpPattern {
-    UdpPattern::OnOff(Box::new(penstock_sim::OnOff { on: periods.on, off: periods.off }))
-}
-
 fn app(traffic: &Traffic, start: Time) -> App {
     let stop = traffic.group.stop.map(time);
-    let udp = |d: &Datagrams, pattern| App::Udp {
-        rate: d.rate,
-        packet: d.packet,
-        pattern,
-        jitter: d.jitter,
-        start,
-        stop,
-    };
     match &traffic.source {
         Source::Ftp(tcp, ftp) => {
             App::Ftp { tcp: Arc::clone(tcp), start, stop, bytes: ftp.bytes.map(|b| b.0) }
@@ -378,11 +366,14 @@ fn app(traffic: &Traffic, start: Time) -> App {
                 startup: video.startup,
             }),
         },
-        Source::Cbr(d) => udp(d, UdpPattern::Cbr),
-        Source::Poisson(d) => udp(d, UdpPattern::Poisson),
-        Source::OnOff(d, periods) => udp(d, on_off(periods)),
-        Source::Voip(d, None) => udp(d, UdpPattern::Cbr),
-        Source::Voip(d, Some(periods)) => udp(d, on_off(periods)),
+        Source::Datagrams(d, pattern) | Source::Call(d, pattern) => App::Udp {
+            rate: d.rate,
+            packet: d.packet,
+            pattern: pattern.clone(),
+            jitter: d.jitter,
+            start,
+            stop,
+        },
         Source::Replay(packets) => App::Replay { packets: Arc::clone(packets), start, stop },
     }
 }
@@ -442,7 +433,6 @@ fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
         topology.links.iter().filter(|l| l.from == traffic.from).map(|l| l.rate.as_bps()).max();
     let in_run =
         |bps: u64, bytes: u64| bps as f64 * plan.top.duration.as_secs_f64() / (8.0 * bytes as f64);
-    let datagrams = |d: &Datagrams| in_run(d.rate.as_bps().saturating_sub(rate), d.packet.0);
     let piled = match &traffic.source {
         // A window never grows beyond what has been acknowledged; a slower link further on drops
         // instead.
@@ -454,8 +444,8 @@ fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
             }
         }
         Source::Replay(packets) => packets.len() as f64,
-        Source::Cbr(d) | Source::Poisson(d) | Source::OnOff(d, _) | Source::Voip(d, _) => {
-            datagrams(d)
+        Source::Datagrams(d, _) | Source::Call(d, _) => {
+            in_run(d.rate.as_bps().saturating_sub(rate), d.packet.0)
         }
     };
     let limit = match side.buffer {

@@ -9,7 +9,7 @@ use penstock_units::format_duration;
 use penstock_units::param::Params as _;
 use penstock_units::Duration;
 
-mod facts;
+pub(crate) mod facts;
 mod link;
 mod section;
 mod topology;

@@ -7,7 +7,7 @@ use penstock_aqm::probe::{probe, Counts, Held};
 use penstock_aqm::{Codepoints, Common, Ecn};
 use penstock_sim::AqmConfig;
 use penstock_units::param::Params as _;
-use penstock_units::{Duration, QueueLen, Rng};
+use penstock_units::{Duration, Rng};
 
 /// The settings with which the discipline is probed; the link is the scenario's.
 #[derive(Clone, Debug)]
@@ -65,18 +65,5 @@ impl Scenario {
             probe(&mut *aqm, rng, &held, &windows, &mut sums);
         }
         Ok(sums)
-    }
-
-    /// Returns how many packets of the mean size the bottleneck's buffer holds.
-    ///
-    /// # Errors
-    /// If the scenario is too large to be laid out.
-    pub fn room(&self) -> Result<u64, ScenarioError> {
-        let config = self.lower(self.seed())?;
-        let link = &config.links[config.bottleneck];
-        Ok(match link.buffer {
-            QueueLen::Packets(n) => n as u64,
-            QueueLen::Bytes(n) => n / Common::read(&link.aqm_values).mean_packet.0.max(1),
-        })
     }
 }

@@ -4,6 +4,7 @@ use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
 use crate::keys::{self, join};
 use crate::node::{Item, Node, Origin, SyntaxError};
+use crate::plan::facts::Facts;
 use crate::plan::{self, Plan};
 use crate::show;
 use crate::tables::{Access, GraphLink, Link, TOPOLOGY};
@@ -275,11 +276,9 @@ impl Scenario {
         bps * self.duration_s() / 8000.0
     }
 
-    /// Returns the shortest and the longest round trip of each entry of `[[traffic]]` over empty
-    /// queues in seconds, transmissions left out; `None` where no route leads back.
-    pub fn round_trips_s(&self) -> Vec<Option<(f64, f64)>> {
-        let topology = &self.plan.topology;
-        self.plan.traffic.iter().map(|each| topology.round_trip_s(each)).collect()
+    /// Returns what follows from it before anything runs.
+    pub fn facts(&self) -> Facts {
+        self.plan.facts()
     }
 
     /// The names of the traffic groups, in the order of the results' groups.

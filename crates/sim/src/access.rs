@@ -17,9 +17,6 @@
 //! dumbbell the bottleneck, else all.
 
 use crate::config::{App, Config, FlowConfig};
-use crate::flow::{Ends, Flow};
-use crate::host::Host;
-use crate::routes::Routes;
 use penstock_queue::{HostConfig, LinkConfig, Queued, Schedule};
 
 /// An access link of a flow.
@@ -81,38 +78,6 @@ impl AccessQueue {
         }
         longest
     }
-}
-
-/// Returns the queues that were measured, and with each the longest mean delay on its flow's way.
-/// What flows share is the first one's.
-///
-/// `delays`: of each link its mean delay, where it is measured and packets left it.
-pub(crate) fn measured<'a>(
-    flows: &'a [Flow],
-    hosts: &'a [Host],
-    routes: &'a Routes,
-    delays: &'a [Option<f64>],
-) -> impl Iterator<Item = (AccessLink, Queued, Option<f64>)> + 'a {
-    let mut seen = vec![false; hosts.len()];
-    let mut before = (None, 0);
-    flows.iter().flat_map(move |f| {
-        // The flows of a group follow each other.
-        let number = if before.0 == Some(f.group) { before.1 + 1 } else { 0 };
-        before = (Some(f.group), number);
-        let Ends { src, dst, forward, backward, .. } = f.ends;
-        let links = [forward, backward].into_iter().flat_map(|route| routes.links(route));
-        let way = links.filter_map(|link| delays[link as usize]).reduce(f64::max);
-        let ends = [(src, true), (dst, false)].map(|(host, sender)| {
-            (host, sender, std::mem::replace(&mut seen[host as usize], true))
-        });
-        ends.into_iter().filter(|(.., seen)| !seen).flat_map(move |(host, sender, _)| {
-            let Host { up, down } = &hosts[host as usize];
-            [(up, true), (down, false)].into_iter().filter_map(move |(pipe, up)| {
-                let link = AccessLink { group: Some(f.group), flow: number, sender, up };
-                Some((link, pipe.queued()?, way))
-            })
-        })
-    })
 }
 
 /// Returns for each host whether a queue that is longer than on its packets' way may form up from it

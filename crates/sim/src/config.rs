@@ -282,6 +282,13 @@ pub enum UdpPattern {
     OnOff(Box<OnOff>),
 }
 
+impl UdpPattern {
+    /// Returns the pattern whose periods have these lengths, in seconds.
+    pub fn on_off(on: Dist, off: Dist) -> Self {
+        UdpPattern::OnOff(Box::new(OnOff { on, off }))
+    }
+}
+
 /// Lengths of periods in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnOff {

@@ -18,7 +18,7 @@ use crate::result::{BandResult, LinkResult, PageResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
-use crate::{access, apps, batch, browser, ends, lead_in, measure};
+use crate::{apps, batch, browser, ends, lead_in, measure};
 use penstock_queue::{values, Abort, Link, LinkView, Table, LINK_METRICS};
 use penstock_tcp::Ack;
 use penstock_units::{Duration, Time};
@@ -443,7 +443,7 @@ impl Engine {
     fn access_queue(&self) -> Option<AccessQueue> {
         let Network { hosts, routes, .. } = &self.net;
         let delays: Vec<_> = self.links.iter().map(Link::delay_mean_s).collect();
-        AccessQueue::longest(access::measured(&self.flows, hosts, routes, &delays))
+        AccessQueue::longest(measure::at_access_links(&self.flows, hosts, routes, &delays))
     }
 
     /// Returns what the metrics are computed from. The run's memory is given back first, so that a

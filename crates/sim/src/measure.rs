@@ -1,8 +1,12 @@
 //! Reads off a run what its metrics and series are computed from.
 
-use crate::flow::{Flow, FlowKind, Snapshot, Tcp, TcpApp, Udp};
+use crate::access::AccessLink;
+use crate::flow::{Ends, Flow, FlowKind, Snapshot, Tcp, TcpApp, Udp};
+use crate::host::Host;
 use crate::metrics::{FlowView, TcpView};
+use crate::routes::Routes;
 use crate::series::FlowSeries;
+use penstock_queue::Queued;
 use penstock_tcp::Ecn;
 use penstock_units::Time;
 
@@ -83,4 +87,36 @@ fn tcp_view(t: &Tcp, view: FlowView) -> FlowView {
         srtt_s,
     };
     FlowView { bytes: acked_bytes, sent: counters.sent, tcp: Some(tcp), ..view }
+}
+
+/// Returns the queues at access links that were measured, and with each the longest mean delay on its flow's way.
+/// What flows share is the first one's.
+///
+/// `delays`: of each link its mean delay, where it is measured and packets left it.
+pub(crate) fn at_access_links<'a>(
+    flows: &'a [Flow],
+    hosts: &'a [Host],
+    routes: &'a Routes,
+    delays: &'a [Option<f64>],
+) -> impl Iterator<Item = (AccessLink, Queued, Option<f64>)> + 'a {
+    let mut seen = vec![false; hosts.len()];
+    let mut before = (None, 0);
+    flows.iter().flat_map(move |f| {
+        // The flows of a group follow each other.
+        let number = if before.0 == Some(f.group) { before.1 + 1 } else { 0 };
+        before = (Some(f.group), number);
+        let Ends { src, dst, forward, backward, .. } = f.ends;
+        let links = [forward, backward].into_iter().flat_map(|route| routes.links(route));
+        let way = links.filter_map(|link| delays[link as usize]).reduce(f64::max);
+        let ends = [(src, true), (dst, false)].map(|(host, sender)| {
+            (host, sender, std::mem::replace(&mut seen[host as usize], true))
+        });
+        ends.into_iter().filter(|(.., seen)| !seen).flat_map(move |(host, sender, _)| {
+            let Host { up, down } = &hosts[host as usize];
+            [(up, true), (down, false)].into_iter().filter_map(move |(pipe, up)| {
+                let link = AccessLink { group: Some(f.group), flow: number, sender, up };
+                Some((link, pipe.queued()?, way))
+            })
+        })
+    })
 }

@@ -331,7 +331,7 @@ mod tests {
             let p = TcpParams { recovery, ..TcpParams::default() };
             let mut r = Receiver::new(&Arc::new(p));
             let mut ack = |s: i64| now(r.on_segment(Time::ZERO, &seg(s)));
-            [0, 1, 3, 4, 6].map(&mut ack);
+            let _ = [0, 1, 3, 4, 6].map(&mut ack);
             for twice in [1, 3] {
                 let block = Block { left: twice, right: twice + 1 };
                 let a = ack(twice);

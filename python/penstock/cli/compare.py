@@ -44,14 +44,7 @@ FIGURES = ("overview", "plane")
     help="A row for each discipline, or delay against throughput [default: overview].",
 )
 def command(
-    file: str,
-    seeds: int,
-    changes: tuple[str, ...],
-    as_json: bool,
-    out: Path | None,
-    series: str | None,
-    jobs: int | None,
-    timing: Path | None,
+    given: options.Simulation,
     aqms: tuple[str, ...],
     figure: Path | None,
     style: str | None,
@@ -62,22 +55,23 @@ def command(
     Every discipline takes its own keys of the file's [aqm]. The table shows each discipline's mean with its 95 %
     interval, and the paired differences against the first.
     """
-    scenario = scenario_of(file, changes)
-    interval = series_interval(scenario, series, out)
-    check_writable(out=out, timing=timing)
+    scenario = scenario_of(given.file, given.changes)
+    interval = series_interval(scenario, given.series, given.out)
+    check_writable(out=given.out, timing=given.timing)
     picture = Picture(figure, style)
     if shape is not None and figure is None:
         raise Error("--figure-kind: needs --figure FILE, where it is drawn")
     clock = Clock()
-    with Bar(name_of(scenario, file)) as bar:
-        comparison = runner.compare(scenario, _kinds(aqms), seeds, jobs=jobs, series=interval, progress=bar)
+    named = _kinds(aqms)
+    with Bar(name_of(scenario, given.file)) as bar:
+        comparison = runner.compare(scenario, named, given.seeds, jobs=given.jobs, series=interval, progress=bar)
     clock.stop()
-    if out is not None:
-        _write(out, comparison)
+    if given.out is not None:
+        _write(given.out, comparison)
     picture.draw(lambda: getattr(comparison.plot, shape or FIGURES[0])())
-    report(as_json, comparison.json, lambda: comparison_table(comparison))
+    report(given.as_json, comparison.json, lambda: comparison_table(comparison))
     warn(comparison.warnings)
-    clock.report(timing, list(comparison.results.values()), jobs or cores())
+    clock.report(given.timing, list(comparison.results.values()), given.jobs or cores())
 
 
 def _kinds(aqms: Sequence[str]) -> list[str]:

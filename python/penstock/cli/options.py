@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,8 +75,28 @@ def figure(text: str = "Draw it: .svg, .png or .pdf.") -> Callable[[F], F]:
     return lambda command: drawn(styled(command))
 
 
-def simulation(command: F) -> F:
-    """Adds what `run` and `compare` share."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """What a user says to `run` and `compare` alike."""
+
+    file: str
+    seeds: int
+    changes: tuple[str, ...]
+    as_json: bool
+    out: Path | None
+    series: str | None
+    jobs: int | None
+    timing: Path | None
+
+
+def simulation(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds what `run` and `compare` share. The command gets it as one value, before its own options."""
+
+    @wraps(command)
+    def given(**values: Any) -> None:
+        shared = {each.name: values.pop(each.name) for each in fields(Simulation)}
+        command(Simulation(**shared), **values)
+
     shared = [
         file,
         seeds(),
@@ -86,5 +108,5 @@ def simulation(command: F) -> F:
         timing,
     ]
     for option in reversed(shared):
-        command = option(command)
-    return command
+        given = option(given)
+    return given

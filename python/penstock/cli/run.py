@@ -32,43 +32,31 @@ from penstock.show.run_tables import result_table
 @click.option(
     "--warm-up-check", is_flag=True, help="Say on stderr whether the measured window starts before the queue settles."
 )
-def command(
-    file: str,
-    seeds: int,
-    changes: tuple[str, ...],
-    as_json: bool,
-    out: Path | None,
-    series: str | None,
-    jobs: int | None,
-    timing: Path | None,
-    pcap: Path | None,
-    pcap_link: str,
-    warm_up_check: bool,
-) -> None:
+def command(given: options.Simulation, pcap: Path | None, pcap_link: str, warm_up_check: bool) -> None:
     """Run the scenario in FILE.
 
     Prints a table, or with --json a document. The same input always gives the same document, byte for byte. --out DIR
     receives document.json and the recorded series as Parquet.
     """
-    scenario = scenario_of(file, changes)
-    interval = series_interval(scenario, series, out)
-    check_writable(out=out, pcap=pcap, timing=timing)
+    scenario = scenario_of(given.file, given.changes)
+    interval = series_interval(scenario, given.series, given.out)
+    check_writable(out=given.out, pcap=pcap, timing=given.timing)
     clock = Clock()
-    with Bar(name_of(scenario, file)) as bar:
+    with Bar(name_of(scenario, given.file)) as bar:
         if pcap is None:
-            result = runner.run(scenario, seeds, jobs=jobs, series=interval, progress=bar)
+            result = runner.run(scenario, given.seeds, jobs=given.jobs, series=interval, progress=bar)
         else:
-            result = _with_capture(scenario, seeds, jobs, interval, pcap_link, bar)
+            result = _with_capture(scenario, given.seeds, given.jobs, interval, pcap_link, bar)
     clock.stop()
     if pcap is not None:
         write(pcap, result.runs[0].pcap or b"")
-    if out is not None:
-        write_result(out, result)
-    report(as_json, result.json, lambda: result_table(result))
+    if given.out is not None:
+        write_result(given.out, result)
+    report(given.as_json, result.json, lambda: result_table(result))
     warn(result.warnings)
     if warm_up_check:
-        _check_warm_up(result if interval is not None else Result(scenario, result.runs[:1], jobs))
-    clock.report(timing, [result], jobs or cores())
+        _check_warm_up(result if interval is not None else Result(scenario, result.runs[:1], given.jobs))
+    clock.report(given.timing, [result], given.jobs or cores())
 
 
 def _with_capture(

@@ -113,7 +113,7 @@ class _Task:
                     draw(agreement_table(agreement))
 
     def _one(self, name: str, scenario: Scenario, bar: Bar) -> real.Agreement | None:
-        """Returns `None` if too few real runs were valid: the other scenarios may do better."""
+        """Returns how the two agree; `None` if too few real runs were valid, for the other scenarios may do better."""
 
         def progress(fraction: float, what: str) -> None:
             bar.show((len(self.done) + fraction) / len(self.scenarios), scenario.name or name, what)

@@ -71,7 +71,7 @@ class Emulated(Result):
         return self._document
 
     def _with_table(self, name: str) -> tuple[_penstock.RunResult, ...]:
-        """Returns the run; what it did not record is gone."""
+        """Returns the run. Raises `ValueError` for a table that it has not recorded: the packets are gone."""
         if name not in self.runs[0].tables:
             raise ValueError(
                 f'the emulation recorded no {name}: emulate(..., series="10 ms") records queue, cwnd and rtt'

@@ -168,7 +168,7 @@ def convergence(experiment_key: str, old: str, arrivals: Sequence[tuple[str, flo
     """
     of = experiment(experiment_key)
     where = _at(experiment_key)
-    flows = {each["name"]: each["flows"] for each in of.scenario(of.variants[0]).resolved["traffic"]}
+    flows = {each.name: each.flows for each in of.scenario(of.variants[0]).core.facts().groups}
 
     def one(there: tuple[Array, Array], joins: tuple[Array, Array], name: str, begin: float, end: float) -> float:
         at, value = joins

@@ -260,7 +260,7 @@ def _shares(numbers: Numbers, names: Sequence[str]) -> Figure:
 
 
 def over_time(key: str) -> Callable[[Numbers, Sequence[str]], Figure]:
-    """Returns the queueing delay over time, mean of the runs, with the changes marked."""
+    """Returns what draws the queueing delay over time, mean of the runs, with the changes marked."""
 
     def draw(numbers: Numbers, names: Sequence[str]) -> Figure:
         of = experiment(key)

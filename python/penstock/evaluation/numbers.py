@@ -40,10 +40,7 @@ class Numbers:
 
     @cached_property
     def _groups(self) -> Mapping[Where, Sequence[str]]:
-        return {
-            each.where: [entry["name"] or entry["kind"] for entry in each.scenario.resolved["traffic"]]
-            for each in self.plan.points
-        }
+        return {each.where: [group.name for group in each.scenario.core.facts().groups] for each in self.plan.points}
 
     def groups(self, where: Where) -> Sequence[str]:
         """Returns the names of a scenario's traffic entries."""
@@ -65,7 +62,7 @@ class Numbers:
 
     @cached_property
     def _measured(self) -> Mapping[str, Mapping[tuple[str, str], tuple[Array, Array]]]:
-        """Returns run → (measure, of) → places and values."""
+        """Returns what was measured of each run: its identity → (measure, of) → places and values."""
         wanted = {key for keys in self._keys.values() for key in keys}
         found: dict[str, dict[tuple[str, str], tuple[Array, Array]]] = {}
         parts = [(each, part) for each in self.folders for part in store.parts(each, MEASURES)]

@@ -56,7 +56,7 @@ class Evaluated:
 
     @property
     def best_is(self) -> Mapping[str, Sequence[str]]:
-        """Returns question → candidates."""
+        """Returns the candidates that answer a question best: question → names."""
         return self.judgement.best
 
 
@@ -235,7 +235,7 @@ def _carried(done: Evaluated, name: str) -> list[dict[str, Any]]:
 
 
 def _carried_in_short(done: Evaluated) -> list[dict[str, Any]]:
-    """Returns of each candidate how many scenarios were valid on real packets, and how many numbers agree."""
+    """Returns how many scenarios of each candidate were valid on real packets, and how many numbers agree."""
     found = []
     for name in done.names:
         mine = [each for each in done.real if each.candidate == name]

@@ -74,8 +74,8 @@ def plan(
     knob_seeds: Sequence[int],
     quick: bool = False,
 ) -> Plan:
-    """Returns everything, in the order of the experiments; quick: each in its first form, without ECN and control
-    values."""
+    """Returns the plan of all runs, in the order of the experiments; quick: each in its first form, without ECN and
+    control values."""
     points: list[Planned] = []
     refused: dict[Where, str] = {}
     for experiment in experiments:

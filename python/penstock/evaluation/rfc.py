@@ -205,5 +205,5 @@ def with_ecn(scenario: Scenario) -> Scenario:
 
 
 def shortened(scenario: Scenario, duration_s: float) -> Scenario:
-    """Returns the same scenario, over earlier."""
+    """Returns the scenario, ended after that time at the latest."""
     return scenario.set("duration", f"{duration_s:g} s") if duration_s < scenario.duration_s else scenario

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock._names import nearest
-from penstock._penstock import parse_duration, parse_queue, parse_rate, parse_size
+from penstock._penstock import LinkFacts, Scenario, parse_duration
 from penstock.errors import ScenarioError
 from penstock.fluid import profiles
 from penstock.fluid.model import Balance, Loop, set_point, settle, steepness
@@ -74,61 +74,40 @@ def rem(phi: float, gamma: float, alpha: float, period_s: float, p: float, beta:
 class Keys:
     """The keys of `[aqm]` in a resolved scenario, in the model's units; what is "auto" is worked out.
 
-    The rules for that are those of `crates/aqm/src/family/params.rs`.
+    link: facts of the bottleneck. packet: bytes of the flows' packets on the wire.
     """
 
     aqm: Table
-    link: Table
+    link: LinkFacts
     packet: float
+
+    @staticmethod
+    def of(path: Path, core: Scenario, resolved: Table) -> Keys:
+        """Returns the keys of a scenario's bottleneck, whose path is known."""
+        link = core.facts().bottleneck
+        return Keys(resolved["aqm"], link, link.rate_bps / (8 * path.capacity))
 
     def __getitem__(self, key: str) -> Any:
         return self.aqm[key]
 
-    @property
-    def mean(self) -> float:
-        """Returns the bytes that the discipline takes for a packet."""
-        return parse_size(self["mean_packet"])
-
-    @property
-    def rate(self) -> float:
-        """Mean packets per second, which automatic values follow from."""
-        return parse_rate(self.link["rate"]) / (8 * self.mean)
-
-    @property
-    def in_bytes(self) -> bool:
-        """Returns whether the queue counts bytes: if asked for, or if a length is given in them."""
-        if self["unit"] is not None:
-            return bool(self["unit"] == "bytes")
-        keys = ("min_th", "mid_th", "max_th", "target_queue", "q_ref", "b_star")
-        lengths = [self.link["buffer"], *(self.aqm.get(key) for key in keys)]
-        return any(each is not None and not parse_queue(each)[1] for each in lengths)
-
     def length(self, key: str) -> float | None:
         """Returns a length in packets, or `None` where the key was left out."""
         given = self.aqm.get(key)
-        return None if given is None else packets(given, self.in_bytes, self.mean, self.packet)
+        return None if given is None else packets(given, self.link.in_bytes, self.link.mean_packet, self.packet)
+
+    def settled(self, key: str) -> float:
+        """Returns what a key comes to that is counted in the queue's unit, in packets."""
+        return self.link.settled[key] / (self.packet if self.link.in_bytes else 1.0)
 
     @property
     def thresholds(self) -> tuple[float, float]:
-        """Returns min_th and max_th (Floyd, Gummadi, Shenker 2001, section 5; AMECN paper, section 3.3.3)."""
-        in_packets = self.mean / self.packet if self.in_bytes else 1.0
-        target = self.length("target_queue")
-        delay_s = parse_duration(self["target_delay"])
-        automatic = target / 2 if target is not None else max(5.0, delay_s * self.rate / 2) * in_packets
-        min_th, max_th = self.length("min_th"), self.length("max_th")
-        min_th = automatic if min_th is None else min_th
-        return min_th, 3 * min_th if max_th is None else max_th
+        """Returns min_th and max_th."""
+        return self.settled("min_th"), self.settled("max_th")
 
     @property
     def w_q(self) -> float:
-        """The weight: "auto" is a time constant of one second, "rtt" one of ten round trips."""
-        given = self["w_q"]
-        if given == "auto":
-            return -math.expm1(-1 / self.rate)
-        if given == "rtt":
-            trip_s = max(0.1, 3 * (parse_duration(self.link["delay"]) + 1 / self.rate))
-            return -math.expm1(-1 / (10 * trip_s * self.rate))
-        return float(given)
+        """Returns the weight."""
+        return self.link.settled["w_q"]
 
 
 def _averaged(path: Path, keys: Keys, profile: list[Piece]) -> Loop:
@@ -151,10 +130,9 @@ def _red_profile(keys: Keys, max_p: float) -> list[Piece]:
 
 def _mecn_profile(keys: Keys, p1_max: float, p2_max: float) -> list[Piece]:
     min_th, max_th = keys.thresholds
-    mid_th = keys.length("mid_th")
     return profiles.mecn(
         min_th,
-        min_th + 0.625 * (max_th - min_th) if mid_th is None else mid_th,
+        keys.settled("mid_th"),
         max_th,
         p1_max,
         p2_max,
@@ -174,8 +152,7 @@ def _mecn(path: Path, keys: Keys) -> Loop:
 
 def _ared(path: Path, keys: Keys) -> Loop:
     """Returns ARED with its slow loop at rest: max_p is what holds the average in the middle of its target."""
-    low = keys["max_p_low"]
-    bounds = (min(0.01, 80e3 / parse_rate(keys.link["rate"])) if low == "rate" else low, keys["max_p_high"])
+    bounds = (keys.link.settled["max_p_low"], keys["max_p_high"])
     middle = (keys["target_low"] + keys["target_high"]) / 2
     return _frozen(path, keys, middle, bounds, lambda max_p: _red_profile(keys, max_p))
 
@@ -256,12 +233,10 @@ def check_kind(kind: str) -> None:
         raise ScenarioError(f'aqm.kind = "{kind}": has no fluid model{hint}; those that have one: {", ".join(LOOPS)}')
 
 
-def loop(path: Path, resolved: Table) -> Loop:
-    """Returns the loop of a resolved scenario.
+def loop(path: Path, keys: Keys) -> Loop:
+    """Returns the loop of a scenario's bottleneck.
 
     Raises `NoBalanceError` where there is no equilibrium, `ScenarioError` for a kind without a model.
     """
-    aqm, link = resolved["aqm"], resolved["topology"]["bottleneck"]
-    check_kind(aqm["kind"])
-    packet = parse_rate(link["rate"]) / (8 * path.capacity)
-    return LOOPS[aqm["kind"]](path, Keys(aqm, link, packet))
+    check_kind(keys["kind"])
+    return LOOPS[keys["kind"]](path, keys)

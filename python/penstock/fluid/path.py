@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from penstock._penstock import Scenario, parse_queue, parse_rate, parse_size
+from penstock._penstock import Facts, Scenario, parse_queue
 from penstock.errors import ScenarioError
 
 #: A scenario's table with every key's value in force.
@@ -78,35 +78,31 @@ def path(core: Scenario, resolved: Table) -> tuple[Path, tuple[str, ...]]:
 
     Raises `ScenarioError` where the model says nothing about such a scenario.
     """
-    link = _link(resolved)
-    groups, notes = _groups(resolved)
+    _check(resolved["topology"])
+    facts = core.facts()
+    groups, notes = _groups(facts, resolved)
     flows = sum(each["flows"] for each in groups)
-    packet = _common("size of a packet", [_wire_bytes(resolved, each) for each in groups])
-    rate = parse_rate(link["rate"])
-    sending = _sending_s(resolved["topology"], packet, rate)
-    trips = [sum(core.round_trips_s[i] or ()) / 2 + sending for i in modelled(resolved)]
+    full = [(each.round_trip_s, each.full_packet) for i in modelled(facts) for each in [facts.groups[i]]]
+    packet = _common("size of a packet", [float(each.segment + each.header) for _, each in full if each])
+    trips = [sum(trip) / 2 + each.sending_s for trip, each in full if trip and each]
     if max(trips) > 1.1 * min(trips):
         notes.append("the groups' round trips differ: their mean is taken")
+    link = facts.bottleneck
     made = Path(
-        capacity=rate / (8 * packet),
+        capacity=link.rate_bps / (8 * packet),
         flows=flows,
         rtt_s=sum(trip * each["flows"] for trip, each in zip(trips, groups, strict=True)) / flows,
         answers=_common("answer to a signal", [answers(resolved["aqm"], each) for each in groups]),
         growth=_common("growth of the window", [_growth(each) for each in groups]),
         window_limit=min(each["window"] for each in groups),
-        buffer=packets(link["buffer"], False, parse_size(resolved["aqm"]["mean_packet"]), packet),
+        buffer=link.buffer_bytes / link.mean_packet,
     )
     return made, tuple(notes)
 
 
-def modelled(resolved: Table) -> list[int]:
+def modelled(facts: Facts) -> list[int]:
     """Returns which entries of `[[traffic]]` are the model's flows: FTP without an end."""
-    wanted = {"kind": "ftp", "bytes": None, "stop": None}
-    return [
-        i
-        for i, each in enumerate(resolved["traffic"])
-        if all(each.get(key) == value for key, value in wanted.items()) and each.get("direction") in (None, "forward")
-    ]
+    return [i for i, each in enumerate(facts.groups) if each.endless and each.forward]
 
 
 def answers(aqm: Table, group: Table) -> Answers:
@@ -137,21 +133,20 @@ def packets(length: str, in_bytes: bool, mean: float, packet: float) -> float:
     return number / (packet if in_bytes else mean)
 
 
-def _link(resolved: Table) -> Table:
-    kind = resolved["topology"]["kind"]
+def _check(topology: Table) -> None:
+    kind = topology["kind"]
     if kind != "dumbbell":
         raise ScenarioError(f'topology.kind = "{kind}": the model has one bottleneck; it takes a dumbbell')
-    link: Table = resolved["topology"]["bottleneck"]
+    link = topology["bottleneck"]
     if link["schedule"] is not None:
         raise ScenarioError("topology.bottleneck.schedule: the model has one rate")
     if link["loss"] != 0.0:
         raise ScenarioError("topology.bottleneck.loss: the model has no losses on the wire")
-    return link
 
 
-def _groups(resolved: Table) -> tuple[list[Table], list[str]]:
+def _groups(facts: Facts, resolved: Table) -> tuple[list[Table], list[str]]:
     """Returns the long transfers, and a note about the rest."""
-    chosen = modelled(resolved)
+    chosen = modelled(facts)
     if not chosen:
         raise ScenarioError("traffic: the model needs long transfers: ftp forward, without bytes and stop")
     groups = [resolved["traffic"][i] for i in chosen]
@@ -168,17 +163,6 @@ def _common(what: str, values: Sequence[Any]) -> Any:
     return values[0]
 
 
-def _wire_bytes(resolved: Table, group: Table) -> float:
-    return parse_size(group["segment"]) + parse_size(group["header"] or resolved["overhead"])
-
-
 def _growth(group: Table) -> float:
-    """Returns a delayed ACK answers two segments. Where growth counts ACKs, the window grows half as fast."""
+    """Returns the growth of a window in a round trip: half where it counts ACKs, which answer two segments each."""
     return 0.5 if group["delayed_ack"] and group["growth"] == "acks" else 1.0
-
-
-def _sending_s(topology: Table, packet: float, rate: float) -> float:
-    """Returns how long a packet is sent on its links in all."""
-    access = topology.get("access")
-    egress = topology.get("egress") or access
-    return packet * 8 * (1 / rate + sum(1 / parse_rate(each["rate"]) for each in (access, egress) if each))

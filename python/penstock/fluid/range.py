@@ -14,12 +14,12 @@ from penstock._json import document
 from penstock.errors import ScenarioError
 from penstock.fluid import rared
 from penstock.fluid.limits import FEW_SIGNALS, SMALL_WINDOW
-from penstock.fluid.loops import check_kind, loop
+from penstock.fluid.loops import Keys, check_kind, loop
 from penstock.fluid.margins import Margins, expected_sd, margins
 from penstock.fluid.model import Loop, NoBalanceError
 from penstock.fluid.path import Path, Table, modelled, path
 from penstock.fluid.swing import Swing
-from penstock.model.scenario import Scenario, seconds
+from penstock.model.scenario import Scenario, seconds, value_at
 from penstock.sweeps.drive import Grid
 from penstock.sweeps.values import text
 
@@ -130,9 +130,9 @@ def points(scenario: Scenario, over: Mapping[str, Sequence[Any]]) -> Range:
         if isinstance(made, ScenarioError):
             raise made
         resolved = json.loads(made.resolved_json())
-        at = {axis: _value(resolved, axis) for axis in grid.paths}
+        at = {axis: value_at(resolved, axis) for axis in grid.paths}
         cases.append(judged(made, resolved, {**({"variant": point.variant} if point.variant else {}), **at}))
-    kinds = list(dict.fromkeys(json.loads(case.core.resolved_json())["aqm"]["kind"] for case in cases))
+    kinds = list(dict.fromkeys(case.core.aqm for case in cases))
     axes = [axis for axis in cases[0].at if len({text(case.at[axis]) for case in cases}) > 1]
     return Range(name=scenario.name, kind=", ".join(kinds), axes=axes, cases=cases)
 
@@ -141,11 +141,10 @@ def judged(core: _penstock.Scenario, resolved: Table, at: Mapping[str, Any]) -> 
     """Returns one point with its balance and margins, or with the reason why it has none."""
     check_kind(resolved["aqm"]["kind"])
     where, notes = path(core, resolved)
-    slopes = None
-    if resolved["aqm"]["kind"] == "rared":
-        slopes = rared.of_path(where, resolved)
+    keys = Keys.of(where, core, resolved)
+    slopes = rared.of_path(where, keys) if keys["kind"] == "rared" else None
     try:
-        closed = loop(where, resolved)
+        closed = loop(where, keys)
     except NoBalanceError as reason:
         return Case(at=at, core=core, path=where, why=str(reason), notes=notes, slopes=slopes)
     return Case(at=at, core=core, path=where, loop=closed, margins=margins(closed), notes=notes, slopes=slopes)
@@ -161,16 +160,16 @@ def axes(
     resolved = scenario.resolved
     found: dict[str, list[Any]] = {}
     if flows is not None:
-        chosen = modelled(resolved)
+        chosen = modelled(scenario.core.facts())
         if len(chosen) != 1:
             raise ScenarioError(f"--flows: needs one group of long transfers, and here are {len(chosen)}")
         found[f"traffic.{chosen[0]}.flows"] = list(dict.fromkeys(round(n) for n in _values("--flows", flows, _flows)))
     if rtt is not None:
-        link = resolved["topology"].get("bottleneck")
         empty, _ = path(scenario.core, resolved)
+        link = resolved["topology"]["bottleneck"]
         if link["reverse_delay"] is not None:
             raise ScenarioError("--rtt: moves the bottleneck's delay, and here reverse_delay fixes half of it")
-        rest = empty.rtt_s - 2 * seconds(link["delay"])
+        rest = empty.rtt_s - 2 * scenario.core.facts().bottleneck.delay_s
         trips = _values("--rtt", rtt, seconds)
         if min(trips) < rest:
             raise ScenarioError(
@@ -206,12 +205,3 @@ def _flows(text: str | float) -> float:
     if number < 1 or number > 1e6:
         raise ScenarioError("a number of flows is from 1 to 1000000")
     return number
-
-
-def _value(resolved: Any, axis: str) -> Any:
-    """Returns what a key path leads to."""
-    for step in axis.split("."):
-        resolved = resolved[int(step)] if isinstance(resolved, list) else resolved.get(step)
-        if resolved is None:
-            return None
-    return resolved

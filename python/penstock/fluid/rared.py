@@ -19,13 +19,11 @@ import math
 from penstock._penstock import parse_rate
 from penstock.errors import ScenarioError
 from penstock.fluid.loops import Keys
-from penstock.fluid.path import Path, Table
+from penstock.fluid.path import Path
 from penstock.model.scenario import seconds
 
 #: Between the steepest climb of congestion avoidance, C/4, and that of slow start, C.
 EXCESS = 0.5
-#: In the time in which `slope_th = "auto"` lets the average cross the ramp.
-CROSSING_S = 0.5
 
 
 def slope_th(rate: str | float, rtt: str | float, w_q: float, packet_bytes: float = 1040.0) -> float:
@@ -49,16 +47,11 @@ def slope_th(rate: str | float, rtt: str | float, w_q: float, packet_bytes: floa
     return -EXCESS * capacity * math.expm1(capacity * trip_s * math.log1p(-w_q))
 
 
-def of_path(path: Path, resolved: Table) -> tuple[float, float]:
+def of_path(path: Path, keys: Keys) -> tuple[float, float]:
     """Returns the rule's threshold for a scenario with RARED, and the one in force there.
 
     The round trip has the queue in it that stands in the middle of the thresholds.
     """
-    link = resolved["topology"]["bottleneck"]
-    rate = parse_rate(link["rate"])
-    keys = Keys(resolved["aqm"], link, rate / (8 * path.capacity))
     min_th, max_th = keys.thresholds
-    wanted = slope_th(rate, path.round_trip_s((min_th + max_th) / 2), keys.w_q, keys.packet)
-    if keys["slope_th"] == "auto":
-        return wanted, (max_th - min_th) / CROSSING_S
-    return wanted, float(keys["slope_th"])
+    trip_s = path.round_trip_s((min_th + max_th) / 2)
+    return slope_th(keys.link.rate_bps, trip_s, keys.w_q, keys.packet), keys.settled("slope_th")

@@ -9,7 +9,6 @@ called damped, has 3/8.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +21,6 @@ from penstock.fluid.model import Loop
 from penstock.fluid.range import Case, Range
 from penstock.fluid.swing import Swing
 from penstock.judging.estimate import FROM_ZERO, SHARE, Estimate
-from penstock.model.scenario import seconds
 from penstock.runs.execute import Progress, cores, execute, share
 from penstock.runs.recorded import recorded
 
@@ -83,15 +81,15 @@ def expected_rhythm(loop: Loop, frequency: float) -> float:
 def _swing(case: Case, seeds: Sequence[int], jobs: int, progress: Progress | None) -> Swing:
     assert case.loop is not None
     assert case.margins is not None
-    from_s, to_s = _window(case)
-    frequency = _frequency(case.margins, to_s - from_s) or 2 * case.loop.pole
+    facts = case.core.facts()
+    frequency = _frequency(case.margins, facts.to_s - facts.from_s) or 2 * case.loop.pole
     interval_s = min(LONGEST_S, max(SHORTEST_S, round(period_s(frequency) / SAMPLES, 3)))
     runs = execute(case.core, list(seeds), jobs, progress=progress, series_interval_s=interval_s)
     queues = []
     for run in runs:
         table = recorded(run, "queue")
         t_s, queue = table["t_s"].to_numpy(), table["queue_pkts"].to_numpy().astype(float)
-        queues.append(queue[(t_s >= from_s) & (t_s < to_s)])
+        queues.append(queue[(t_s >= facts.from_s) & (t_s < facts.to_s)])
     spectra = [_spectrum(queue, interval_s, frequency) for queue in queues]
     omega, power = spectra[0][0], np.mean([power for _, power in spectra], axis=0)
     lags = round(PERIODS * period_s(frequency) / interval_s)
@@ -114,13 +112,6 @@ def _frequency(margins: Margins, window_s: float) -> float | None:
     expected = margins.frequency_rad_s
     slow = expected is not None and ENOUGH * period_s(expected) > window_s
     return margins.turn_rad_s if slow else expected
-
-
-def _window(case: Case) -> tuple[float, float]:
-    """Returns the measured window in seconds."""
-    measured = json.loads(case.core.resolved_json())["measure"]
-    begin, end = (None if each is None else seconds(each) for each in (measured["from"], measured["to"]))
-    return begin or 0.0, end if end is not None else case.core.duration_s
 
 
 def _spectrum(queue: Any, interval_s: float, frequency: float) -> tuple[Any, Any]:

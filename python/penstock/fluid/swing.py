@@ -39,7 +39,7 @@ class Swing:
         return (self.rhythm.mean or 0.0) >= OSCILLATES
 
     def row(self) -> dict[str, Any]:
-        """Returns it as plain numbers, without the spectrum."""
+        """Returns the swing as plain numbers, without the spectrum."""
         estimates = {
             "queue_pkts": self.queue_pkts,
             "queue_sd_pkts": self.sd_pkts,

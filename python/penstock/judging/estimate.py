@@ -85,7 +85,7 @@ class Estimate(_Mean):
         return found.cut(bounds)
 
     def cut(self, bounds: Bounds) -> Estimate:
-        """Returns the same, cut where no difference of two such quantities can be."""
+        """Returns the estimate, cut where no difference of two such quantities can be."""
         least, most = bounds
         if least is None or most is None or self.mean is None or self.low is None or self.high is None:
             return self
@@ -111,7 +111,7 @@ class Estimate(_Mean):
         return max(abs(self.above - self.ci95), abs(self.below - self.ci95)) <= 0.1 * self.ci95 + rounding
 
     def row(self) -> dict[str, float | int | None]:
-        """Returns it as a document has it."""
+        """Returns the estimate as a document has it."""
         return {"mean": self.mean, "ci95": self.ci95, "n": self.n, "low": self.low, "high": self.high}
 
     def __repr__(self) -> str:

@@ -221,6 +221,16 @@ def seconds(span: str | float) -> float:
     return _penstock.parse_duration(span) if isinstance(span, str) else float(span)
 
 
+def value_at(scenario: Any, path: str) -> Any:
+    """Returns the value of a key path in a resolved scenario, or `None` if there is no such key."""
+    for name in path.split("."):
+        if isinstance(scenario, list):
+            scenario = scenario[int(name)] if name.isdigit() and int(name) < len(scenario) else None
+        else:
+            scenario = scenario.get(name) if isinstance(scenario, dict) else None
+    return scenario
+
+
 def _pairs(changes: Mapping[str, object]) -> list[tuple[str, str]]:
     return [(path, _toml(value)) for path, value in changes.items()]
 

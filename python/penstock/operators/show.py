@@ -13,7 +13,7 @@ from penstock.show.table import Table
 
 
 def values_table(configuration: Configuration) -> Table:
-    """Returns each value, what the box makes of it, and why."""
+    """Returns a table of each value, what the box makes of it, and why."""
     table = Table(f"{configuration.scenario.name} on {configuration.platform}: what the box will use")
     table.add_column("value")
     for header in ("wanted", "used", "error"):

@@ -53,7 +53,7 @@ class Node:
         return f"{self.dev} {self.place} {self.kind}"
 
     def options(self) -> Mapping[str, Any]:
-        """Returns its options. Raises `ScenarioError` where there are none."""
+        """Returns the queue discipline's options. Raises `ScenarioError` where there are none."""
         return table(self.entry.get("options"), f"{self.dev}: {self.kind}")
 
 

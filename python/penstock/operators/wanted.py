@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
-from penstock._penstock import parse_duration, parse_queue, parse_rate, parse_size
-from penstock.errors import ScenarioError
-from penstock.model.scenario import Scenario
+from penstock._penstock import Facts, LinkFacts, parse_duration, parse_queue, parse_size
+from penstock.model.scenario import Scenario, value_at
 from penstock.operators.model import Codel, Discipline, Other, Pie, Ramp, RefusedError, Step, Tail, Wanted, Written
 
 #: The kinds that any platform has, and no other.
@@ -28,50 +26,50 @@ def wanted(scenario: Scenario) -> Wanted:
     """Returns what a scenario asks of its bottleneck. Raises `RefusedError` for a discipline that
     no router has.
     """
-    resolved = scenario.resolved
-    link, aqm, _, _ = _bottleneck(resolved)
-    rate = parse_rate(link["rate"])
-    mean = parse_size(aqm["mean_packet"])
+    facts, resolved = _facts(scenario), scenario.resolved
+    here, there = facts.bottleneck, facts.opposite
+    link, aqm = value_at(resolved, here.path), value_at(resolved, here.aqm_path)
     return Wanted(
         name=scenario.name,
-        aqm=_discipline(aqm, link, rate, mean),
+        aqm=_discipline(aqm, here),
         ecn=bool(aqm["ecn"]),
-        rate_bps=rate,
-        reverse_rate_bps=parse_rate(link["reverse_rate"] or link["rate"]),
-        buffer_bytes=_bytes(link["buffer"], mean),
+        rate_bps=here.rate_bps,
+        reverse_rate_bps=there.rate_bps if there is not None else here.rate_bps,
+        buffer_bytes=_bytes(link["buffer"], here.mean_packet),
         buffer_counted=not _in_packets(link["buffer"]),
-        mean_packet=mean,
-        opposite=_opposite(scenario.name, link, aqm),
+        mean_packet=here.mean_packet,
+        opposite=_opposite(scenario.name, facts, link, resolved),
         lost=(*_nowhere(aqm), *_varying(link)),
     )
 
 
-def _opposite(name: str, link: Mapping[str, Any], aqm: Mapping[str, Any]) -> Wanted | None:
+def _opposite(name: str, facts: Facts, link: Mapping[str, Any], resolved: Mapping[str, Any]) -> Wanted | None:
     """Returns what the scenario asks of the opposite direction: `None` where it has neither a rate,
     nor a buffer, nor a discipline of its own there.
     """
-    reverse = aqm.get("reverse")
-    own = reverse if reverse is not None and reverse["kind"] != "droptail" else None
-    if link.get("one_way") or not (own or link["reverse_rate"] or link["reverse_buffer"]):
+    here, there = facts.bottleneck, facts.opposite
+    if there is None:
+        return None
+    reverse = value_at(resolved, there.aqm_path)
+    own = reverse if reverse["kind"] != "droptail" else None
+    if not (own or link["reverse_rate"] or link["reverse_buffer"]):
         return None
     # A plain queue has no mean packet of its own to speak of: what is said in packets means the same
     # packets in both directions.
-    table = own or aqm
-    mean = parse_size(table["mean_packet"])
-    buffer, rate = link["reverse_buffer"] or link["buffer"], link["reverse_rate"] or link["rate"]
-    there = {**link, "buffer": buffer, "rate": rate, "delay": link["reverse_delay"] or link["delay"]}
+    mean = (there if own else here).mean_packet
+    buffer = link["reverse_buffer"] or link["buffer"]
     discipline: Discipline = Tail()
     if own is not None:
         try:
-            discipline = _discipline(own, there, parse_rate(rate), mean)
+            discipline = _discipline(own, there)
         except RefusedError:
             discipline = Other(kind=str(own["kind"]).removeprefix("python:"))
     return Wanted(
         name=name,
         aqm=discipline,
         ecn=own is not None and bool(own["ecn"]),
-        rate_bps=parse_rate(rate),
-        reverse_rate_bps=parse_rate(link["rate"]),
+        rate_bps=there.rate_bps,
+        reverse_rate_bps=here.rate_bps,
         buffer_bytes=_bytes(buffer, mean),
         buffer_counted=not _in_packets(buffer),
         mean_packet=mean,
@@ -96,17 +94,19 @@ def rounded(scenario: Scenario, written: Written) -> Scenario:
     """Returns the scenario with what the box will really do at its bottleneck, in the opposite
     direction, too, where that is written.
     """
-    link, aqm, link_path, aqm_path = _bottleneck(scenario.resolved)
+    here = _facts(scenario).bottleneck
+    resolved = scenario.resolved
+    link, aqm = value_at(resolved, here.path), value_at(resolved, here.aqm_path)
     table = dict(written.aqm)
-    changes: dict[str, Any] = {aqm_path: table, f"{link_path}.buffer": written.buffer}
+    changes: dict[str, Any] = {here.aqm_path: table, f"{here.path}.buffer": written.buffer}
     reverse = aqm.get("reverse")
     if written.reverse is not None:
         there, buffer = written.reverse
         table["reverse"] = dict(there)
-        changes[f"{link_path}.reverse_buffer"] = buffer
+        changes[f"{here.path}.reverse_buffer"] = buffer
     else:
         # What the box does to the forward direction leaves the other one as it is.
-        changes[f"{link_path}.reverse_buffer"] = link["reverse_buffer"] or link["buffer"]
+        changes[f"{here.path}.reverse_buffer"] = link["reverse_buffer"] or link["buffer"]
         if reverse is not None and reverse["kind"] != "droptail":
             table["reverse"] = {key: value for key, value in reverse.items() if value is not None}
     return scenario.set_all(changes)
@@ -116,39 +116,26 @@ def wire_packet(scenario: Scenario) -> int | None:
     """Returns the size on the wire of the first TCP group's full packets; `None` if there is no
     such group.
     """
-    resolved = scenario.resolved
-    for group in resolved["traffic"]:
-        if group.get("segment"):
-            header = group.get("header") or resolved["overhead"]
-            return parse_size(group["segment"]) + parse_size(header)
-    return None
+    full = (group.full_packet for group in scenario.core.facts().groups)
+    return next((each.segment + each.header for each in full if each is not None), None)
 
 
-def _bottleneck(resolved: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], str, str]:
-    """Returns the bottleneck's link, its discipline, and the paths of both."""
-    topology = resolved["topology"]
-    if topology["kind"] == "dumbbell":
-        return topology["bottleneck"], resolved["aqm"], "topology.bottleneck", "aqm"
-    if topology["kind"] == "parking-lot":
-        return topology["link"], resolved["aqm"], "topology.link", "aqm"
-    links = topology["link"]
-    name = topology["bottleneck"] or f"{links[0]['from']}-{links[0]['to']}"
-    for place, link in enumerate(links):
-        if f"{link['from']}-{link['to']}" == name:
-            path = f"topology.link.{place}"
-            own = link.get("aqm")
-            return link, own or resolved["aqm"], path, f"{path}.aqm" if own else "aqm"
-    raise RefusedError(f"topology.bottleneck = {name!r}: is the opposite direction of a link; name the forward one")
+def _facts(scenario: Scenario) -> Facts:
+    """Returns the facts of a scenario whose bottleneck is the forward direction of its table."""
+    facts = scenario.core.facts()
+    if not facts.bottleneck.forward:
+        name = scenario.resolved["topology"]["bottleneck"]
+        raise RefusedError(f"topology.bottleneck = {name!r}: is the opposite direction of a link; name the forward one")
+    return facts
 
 
-def _discipline(aqm: Mapping[str, Any], link: Mapping[str, Any], rate_bps: float, mean: int) -> Discipline:
-    kind = str(aqm["kind"])
+def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
+    kind, mean = str(aqm["kind"]), link.mean_packet
     if kind in RAMPS:
-        return _ramp(kind, aqm, link, rate_bps, mean)
+        return _ramp(kind, aqm, link)
     if kind == "step":
-        counted = _counts_bytes(aqm, link, "threshold")
         threshold = _bytes(aqm["threshold"], mean)
-        return Step(threshold_bytes=threshold, bytes_counted=counted, not_capable=aqm["not_capable"])
+        return Step(threshold_bytes=threshold, bytes_counted=link.in_bytes, not_capable=aqm["not_capable"])
     if kind in ("codel", "fq-codel"):
         return _codel(kind, aqm)
     if kind == "pie":
@@ -161,41 +148,21 @@ def _discipline(aqm: Mapping[str, Any], link: Mapping[str, Any], rate_bps: float
     raise RefusedError(f"aqm.kind = {kind!r}: no platform here runs it; these run somewhere: {can}")
 
 
-def _ramp(kind: str, aqm: Mapping[str, Any], link: Mapping[str, Any], rate_bps: float, mean: int) -> Ramp:
-    counted = _counts_bytes(aqm, link, "min_th", "max_th")
-    pkts_per_s = rate_bps / (8 * mean)
-    if aqm["min_th"] is not None:
-        low = _bytes(aqm["min_th"], mean)
-    else:  # Floyd, Gummadi, Shenker 2001, section 5
-        low = mean * max(5.0, parse_duration(aqm["target_delay"]) * pkts_per_s / 2)
-    high = _bytes(aqm["max_th"], mean) if aqm["max_th"] is not None else 3 * low
-    if not low < high:
-        raise ScenarioError(f"aqm.min_th: must be below max_th ({high / mean:g} packets)")
+def _ramp(kind: str, aqm: Mapping[str, Any], link: LinkFacts) -> Ramp:
+    unit = 1 if link.in_bytes else link.mean_packet
     return Ramp(
         kind=kind,
-        min_bytes=low,
-        max_bytes=high,
+        min_bytes=link.settled["min_th"] * unit,
+        max_bytes=link.settled["max_th"] * unit,
         max_p=aqm["max_p"],
-        w_q=_weight(aqm["w_q"], pkts_per_s, parse_duration(link["delay"])),
+        w_q=link.settled["w_q"],
         gate=aqm["gate"],
-        bytes_counted=counted,
+        bytes_counted=link.in_bytes,
         gentle=aqm["gentle"],
         forced=aqm["forced"],
         mark_p=aqm["mark_p"],
         byte_mode=aqm["byte_mode"],
     )
-
-
-def _weight(given: float | str, pkts_per_s: float, delay_s: float) -> float:
-    """Returns the weight that an automatic one stands for (Floyd, Gummadi, Shenker 2001, section 4;
-    ns-2).
-    """
-    if given == "auto":
-        return -math.expm1(-1 / pkts_per_s)
-    if given == "rtt":
-        around = max(0.1, 3 * (delay_s + 1 / pkts_per_s))
-        return -math.expm1(-1 / (10 * around * pkts_per_s))
-    return float(given)
 
 
 def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
@@ -230,15 +197,6 @@ def _pie(aqm: Mapping[str, Any]) -> Pie:
         rate_estimate=aqm["delay_from"] == "rate-estimate",
         dq_threshold_bytes=parse_size(aqm["dq_threshold"]),
     )
-
-
-def _counts_bytes(aqm: Mapping[str, Any], link: Mapping[str, Any], *keys: str) -> bool:
-    """Returns whether the discipline counts bytes: as told, or where the buffer or a threshold is
-    in bytes.
-    """
-    if aqm["unit"] is not None:
-        return bool(aqm["unit"] == "bytes")
-    return any(text is not None and not _in_packets(text) for text in (link["buffer"], *(aqm[key] for key in keys)))
 
 
 def _in_packets(length: str) -> bool:

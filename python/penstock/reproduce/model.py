@@ -52,7 +52,7 @@ class Settings:
 
     @staticmethod
     def of_seeds(seeds: int) -> Settings:
-        """Returns just these seeds of everything."""
+        """Returns the settings in which everything runs with that many seeds."""
         return Settings(looks=(seeds,), joint=seeds, single=seeds)
 
     def quickly(self, nearest: bool = False) -> Settings:

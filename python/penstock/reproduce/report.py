@@ -187,7 +187,7 @@ class _Section:
 
     @property
     def further(self) -> list[_Exhibit]:
-        """Returns all others."""
+        """Returns the exhibits that no claim of the paper is about."""
         return [each for each in self.exhibits if not each.theirs]
 
     @property

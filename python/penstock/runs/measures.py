@@ -13,7 +13,6 @@ Everything is over the measured window, except the series over time, which are o
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +66,8 @@ def window_s(scenario: _penstock.Scenario) -> float:
 
 def _least_s(scenario: _penstock.Scenario) -> float:
     """Returns the shortest round trip over empty queues, transmissions left out."""
-    return min(trip[0] for trip in scenario.round_trips_s if trip is not None)
+    trips = (group.round_trip_s for group in scenario.facts().groups)
+    return min(trip[0] for trip in trips if trip is not None)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Fates:
         return np.where(self.lost, np.nan, self.left_s - self.t_s)
 
     def where(self, keep: NDArray[np.bool_]) -> Fates:
-        """Returns some of them."""
+        """Returns the fates of some of the packets."""
         return Fates(self.flow[keep], self.t_s[keep], self.size[keep], self.left_s[keep], self.lost[keep])
 
 
@@ -129,30 +129,22 @@ class _Run:
     def __init__(self, result: _penstock.RunResult, made: _penstock.Scenario) -> None:
         import numpy as np
 
-        scenario = json.loads(made.resolved_json())
+        facts = made.facts()
         self.zero_s = result.lead_in_s or 0.0
-        measure = scenario["measure"]
-        self.duration_s = _seconds(scenario["duration"])
-        self.from_s = self.zero_s + _seconds(measure["from"])
-        self.to_s = self.zero_s + (self.duration_s if measure["to"] is None else _seconds(measure["to"]))
+        self.duration_s = made.duration_s
+        self.from_s, self.to_s = self.zero_s + facts.from_s, self.zero_s + facts.to_s
         self.rtt_s = _least_s(made)
         self.fates = Fates.of(recorded(result, "events"))
         self.goodput = recorded(result, "goodput")
         self.fct = recorded(result, "fct")
         self.pages = recorded(result, "pages") if "pages" in result.tables else None
-        names = [each["name"] or each["kind"] for each in scenario["traffic"]]
         of_group = np.array([flow["group"] for flow in result.flows], dtype=np.int64)
-        self.members = {name: np.flatnonzero(of_group == i) for i, name in enumerate(names) if (of_group == i).any()}
+        names = enumerate(group.name for group in facts.groups)
+        self.members = {name: np.flatnonzero(of_group == i) for i, name in names if (of_group == i).any()}
 
     def inside(self, t_s: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Returns whether a time is in the measured window."""
         return (t_s >= self.from_s) & (t_s < self.to_s)
-
-
-def _seconds(text: str) -> float:
-    from penstock._penstock import parse_duration
-
-    return parse_duration(text)
 
 
 def measured(result: _penstock.RunResult, scenario: _penstock.Scenario) -> pa.Table:

@@ -135,6 +135,6 @@ def probe(
 
 def _lengths(scenario: Scenario) -> list[int]:
     """Returns about fifty lengths from 0 to the buffer."""
-    buffer = _penstock.room(scenario.core)
+    buffer = scenario.core.facts().bottleneck.room_pkts
     step = max(1, buffer // 50)
     return sorted({*range(0, buffer + 1, step), buffer})

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.model import events
-from penstock.model.scenario import seconds
 from penstock.show import canvas, labels, style
 from penstock.show.canvas import Size
 from penstock.show.shown import Counts, Runs
@@ -54,7 +53,7 @@ class Plots:
             return figure
 
     def delay_cdf(self, *, size: Size = None) -> Figure:
-        """Returns the share of packets that waited at most so long, over the measured window: every seed faint, all
+        """Draws the share of packets that waited at most so long, over the measured window: every seed faint, all
         together strong. At most eight disciplines are drawn."""
         import numpy as np
 
@@ -272,10 +271,9 @@ def window_s(result: Runs, run: _penstock.RunResult | None = None) -> tuple[floa
 
     run: default: the first one.
     """
-    measure = result.scenario.resolved["measure"]
+    facts = result.scenario.core.facts()
     zero = (run or result.runs[0]).lead_in_s or 0.0
-    until = measure["to"]  # null: the end of the run
-    return zero + seconds(measure["from"]), zero + (result.scenario.duration_s if until is None else seconds(until))
+    return zero + facts.from_s, zero + facts.to_s
 
 
 def _waits_ms(result: Runs) -> dict[int, Numbers]:

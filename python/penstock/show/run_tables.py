@@ -31,7 +31,7 @@ HEADLINES = (
 
 
 def result_table(result: Runs, duration_s: float | None = None) -> Table:
-    """Returns all metrics of one scenario that apply.
+    """Returns a table of the metrics of one scenario that apply.
 
     duration_s: how long the run was, where the scenario does not say it.
     """

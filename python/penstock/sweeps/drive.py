@@ -335,7 +335,7 @@ class Threads:
 
     @property
     def workers(self) -> int:
-        """Returns threads."""
+        """Returns the number of threads."""
         return self._jobs
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Sequence[Outcome]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def draw(shown: Shown, size: Size = None) -> Figure:
-    """Returns the first metric over the first axis, with one line for each value of the others and 95 % intervals.
+    """Draws the first metric over the first axis, with one line for each value of the others and 95 % intervals.
 
     At most eight lines are drawn; the legend says how many are not. Differences have a line at zero.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _penstock
 from penstock.errors import ScenarioError
 from penstock.judging.paired import adjusted
-from penstock.model.scenario import Scenario, seconds
+from penstock.model.scenario import Scenario
 from penstock.runs import execute, runner
 from penstock.runs.pool import Stopped, Watch, in_order
 from penstock.runs.recorded import recorded
@@ -88,11 +88,11 @@ def check(scenario: Scenario, seeds: int | Iterable[int] = 1, *, jobs: int | Non
 
 def of_result(result: Result) -> WarmUp:
     """Returns what `check` returns, of a result; what it has not recorded runs once more."""
-    return of_series(result.series("queue"), *_window(result.scenario.resolved))
+    return of_series(result.series("queue"), *_window(result.scenario.core))
 
 
 def of_series(series: pa.Table, from_s: float, to_s: float = math.inf) -> WarmUp:
-    """Returns the same of recorded queues as `of_result` does of a result.
+    """Returns what `check` says of recorded queues.
 
     series: `Result.series("queue")`: seed, t_s, queue_pkts.
     from_s, to_s: the measured window; what is after it does not count.
@@ -159,10 +159,9 @@ def _alike(start: npt.NDArray[np.float64], rest: npt.NDArray[np.float64]) -> flo
     return float(2.0 * stats.t.sf(difference / (spread * math.sqrt(1 + 1 / k)), k - 1))
 
 
-def _window(resolved: dict[str, Any]) -> tuple[float, float]:
-    measure = resolved["measure"]
-    start, end = (measure.get(key) for key in ("from", "to"))
-    return seconds(start) if start else 0.0, seconds(end if end else resolved["duration"])
+def _window(core: _penstock.Scenario) -> tuple[float, float]:
+    facts = core.facts()
+    return facts.from_s, facts.to_s
 
 
 # --- sweeps ---------------------------------------------------------------------------------------------------------
@@ -202,7 +201,7 @@ class _TooLongError(Exception):
 
 
 def _first_seed(core: _penstock.Scenario, watch: Watch, limit_s: float) -> WarmUp | None:
-    """Returns `None` for a run that fails: the sweep has said so."""
+    """Returns what `check` says of the first seed; `None` for a run that fails, since the sweep has said so."""
     begun = time.monotonic()
 
     def progress(fraction: float, done: int, total: int) -> None:
@@ -217,7 +216,7 @@ def _first_seed(core: _penstock.Scenario, watch: Watch, limit_s: float) -> WarmU
         raise
     except BaseException:  # a panic of the extension is no Exception
         return None
-    return of_series(recorded(run, "queue"), *_window(json.loads(core.resolved_json())))
+    return of_series(recorded(run, "queue"), *_window(core))
 
 
 def _spread(scenario: Scenario, most: int) -> Iterator[tuple[str, _penstock.Scenario]]:

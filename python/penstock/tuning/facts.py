@@ -4,14 +4,15 @@ from it.
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from penstock import _penstock
-from penstock._penstock import parse_duration, parse_queue, parse_rate, parse_size
+from penstock._penstock import parse_duration, parse_queue, parse_size
+
+#: The path of the only link of which every flow has one round trip.
+DUMBBELL = "topology.bottleneck"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +35,17 @@ class Facts:
 
 def facts(made: Sequence[_penstock.Scenario]) -> Facts:
     """Returns the facts of the scenarios of a range."""
-    resolved = [json.loads(core.resolved_json()) for core in made]
-    mean_packet = float(parse_size(resolved[0]["aqm"]["mean_packet"]))
-    rates = [_rate_bps(each) / (8 * mean_packet) for each in resolved]
-    single = [core for core, each in zip(made, resolved, strict=True) if each["topology"]["kind"] == "dumbbell"]
-    trips = [trip for core in single for trip in core.round_trips_s if trip is not None]
-    flows = [sum(int(t["flows"]) for t in each["traffic"] if t["kind"] == "ftp") for each in resolved]
+    found = [core.facts() for core in made]
+    mean_packet = float(found[0].bottleneck.mean_packet)
+    rates = [each.bottleneck.rate_bps / (8 * mean_packet) for each in found]
+    single = [each for each in found if each.bottleneck.path == DUMBBELL]
+    trips = [group.round_trip_s for each in single for group in each.groups if group.round_trip_s is not None]
+    flows = [sum(group.flows for group in each.groups if group.kind == "ftp") for each in found]
     return Facts(
         (min(rates), max(rates)),
         (min(t[0] for t in trips), max(t[1] for t in trips)) if trips else None,
         (min(flows), max(flows)) if min(flows) > 0 else None,
-        min(_penstock.room(core) for core in made),
+        min(each.bottleneck.room_pkts for each in found),
         mean_packet,
     )
 
@@ -80,11 +81,3 @@ def quantity(text: str, kind: str, mean_packet: float) -> float:
         length, in_packets = parse_queue(text)
         return length if in_packets else length / mean_packet
     return float(text)
-
-
-def _rate_bps(resolved: Mapping[str, Any]) -> float:
-    """Returns the bottleneck's rate; of a graph the lowest one."""
-    topology = resolved["topology"]
-    links = topology["bottleneck" if topology["kind"] == "dumbbell" else "link"]
-    rates = [parse_rate(each["rate"]) for each in (links if isinstance(links, list) else [links]) if each.get("rate")]
-    return min(rates) if rates else math.nan

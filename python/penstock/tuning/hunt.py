@@ -70,7 +70,7 @@ class Hunt:
             idle = 0 if self._step(count, rules, left) else idle + 1
 
     def best(self) -> list[Candidate]:
-        """Returns those that ran under all conditions and that nobody beats."""
+        """Returns the candidates that ran under all conditions and that no other one beats."""
         whole = [each for each in self.candidates if not each.out]
         return [whole[i] for i in front([each.costs for each in whole])]
 

@@ -137,6 +137,10 @@ impl Aqm for Choke {
         self.red.go_on(before.red, now);
     }
 
+    fn settled(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.red.settled(out);
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

@@ -219,6 +219,10 @@ impl<P> Adapter<P> for Floyd {
         self.clock.start(now);
     }
 
+    fn settled(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("max_p_low", self.bounds.0);
+    }
+
     fn tick(&mut self, avg: f64, _: f64, r: &mut Ramp, _: &mut P) {
         self.clock.ticked();
         let _ = self.adapt(avg, r);

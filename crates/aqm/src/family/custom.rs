@@ -300,6 +300,12 @@ impl Profile for Profiles {
     fn in_force<'a>(&'a self, own: &'a Ramp) -> &'a Ramp {
         self.classes.as_ref().map_or(own, |classes| &classes.ramp)
     }
+
+    fn settled(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        if self.which == ProfileName::TwoLevel {
+            self.two.settled(out);
+        }
+    }
 }
 
 /// An adapter of the family.
@@ -398,6 +404,12 @@ impl Adapter<Profiles> for AnyAdapter {
             AnyAdapter::Nred(x) => x.tick(avg, q, r, &mut p.power),
             AnyAdapter::DtRed(x) => x.tick(avg, q, r, p),
             AnyAdapter::None | AnyAdapter::Feng(_) | AnyAdapter::RedAt(_) => {}
+        }
+    }
+
+    fn settled(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        if let AnyAdapter::Ared(x) = self {
+            Adapter::<Profiles>::settled(x, out);
         }
     }
 

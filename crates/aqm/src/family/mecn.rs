@@ -205,6 +205,10 @@ impl Profile for TwoLevel {
         let p = self.gentle.then(|| gentle_part(avg, r.max_th, r.max_p.max(self.p2_max)));
         p.flatten().map_or(Point::Beyond, Point::Severe)
     }
+
+    fn settled(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("mid_th", self.mid_th);
+    }
 }
 
 #[cfg(test)]

@@ -256,6 +256,10 @@ impl<P> Adapter<P> for Climb {
         self.climbs(a.now, a.avg, a.q, r).then(|| by(self.max_p))
     }
 
+    fn settled(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("slope_th", self.slope_th);
+    }
+
     fn decided(&mut self, verdict: Verdict) {
         if let (Some(round_trip), true) = (self.once, verdict != Verdict::Pass) {
             // `last_at` is this arrival.

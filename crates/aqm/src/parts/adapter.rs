@@ -44,6 +44,9 @@ pub trait Adapter<P> {
     /// It starts at `now`, not at time zero.
     fn start(&mut self, _now: Time) {}
 
+    /// Publishes what its own keys come to (see [`crate::Aqm::settled`]).
+    fn settled(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+
     /// Returns the bytes that it keeps outside itself.
     fn heap_bytes(&self) -> usize {
         0
@@ -84,6 +87,11 @@ impl<P, A: Adapter<P>> Adapter<P> for Option<A> {
             adapter.start(now);
         }
     }
+    fn settled(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(adapter) = self {
+            adapter.settled(out);
+        }
+    }
     fn heap_bytes(&self) -> usize {
         self.as_ref().map_or(0, Adapter::heap_bytes)
     }
@@ -112,6 +120,10 @@ impl<P, A: Adapter<P>, B: Adapter<P>> Adapter<P> for (A, B) {
     fn start(&mut self, now: Time) {
         self.0.start(now);
         self.1.start(now);
+    }
+    fn settled(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.0.settled(out);
+        self.1.settled(out);
     }
     fn heap_bytes(&self) -> usize {
         self.0.heap_bytes() + self.1.heap_bytes()

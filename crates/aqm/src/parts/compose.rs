@@ -201,6 +201,14 @@ impl<P: Profile, A: Adapter<P>> Aqm for Composed<P, A> {
         self.adapter.start(now);
     }
 
+    fn settled(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("w_q", self.estimator.weight());
+        out("min_th", self.ramp.min_th);
+        out("max_th", self.ramp.max_th);
+        self.profile.settled(out);
+        self.adapter.settled(out);
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(self.columns, self, out);
     }

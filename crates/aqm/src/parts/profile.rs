@@ -73,6 +73,9 @@ pub trait Profile {
     fn in_force<'a>(&'a self, own: &'a Ramp) -> &'a Ramp {
         own
     }
+
+    /// Publishes what its own keys come to (see [`crate::Aqm::settled`]).
+    fn settled(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
 /// Returns the gentle part of a profile, from `p` at `max_th` to 1 at `2·max_th`; `None` beyond it.

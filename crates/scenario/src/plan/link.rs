@@ -32,6 +32,8 @@ pub(crate) struct Discipline {
 #[derive(Clone)]
 pub(crate) struct Line {
     pub name: String,
+    /// Its place in [`super::Topology::wires`].
+    pub wire: usize,
     pub from: u32,
     pub to: u32,
     pub cost: u32,
@@ -115,6 +117,7 @@ fn line(
     }
     Ok(Line {
         name: String::new(),
+        wire: 0,
         from: 0,
         to: 0,
         cost: 1,

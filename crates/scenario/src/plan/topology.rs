@@ -237,8 +237,8 @@ impl GraphLinks<'_> {
         let [forward, backward] = directions(self.root, &section, &mut values, self.files, places)?;
         let (a, b) = (&self.nodes.names[from as usize], &self.nodes.names[to as usize]);
         let lines = [
-            Line { name: format!("{a}-{b}"), from, to, cost, ..forward },
-            Line { name: format!("{b}-{a}"), from: to, to: from, cost, ..backward },
+            Line { name: format!("{a}-{b}"), wire: i, from, to, cost, ..forward },
+            Line { name: format!("{b}-{a}"), wire: i, from: to, to: from, cost, ..backward },
         ];
         for line in lines[..ways].iter().rev() {
             // "a-b" to "c" and "a" to "b-c".

@@ -10,7 +10,7 @@ use crate::tables::{
     Browser, Datagrams, Direction, Ftp, Group, OnOff, Profile, Replay, Sends, Shape, Top,
     TrafficKind, Video, Voip, Web,
 };
-use penstock_sim::Datagram;
+use penstock_sim::{Datagram, UdpPattern};
 use penstock_tcp::{Ecn, RackParams, Recovery, TcpParams, VARIANTS};
 use penstock_units::param::{field, Param, Params as _, StartSpec, Value, Values};
 use penstock_units::{format_duration, Bytes, Duration, Rate};
@@ -78,11 +78,10 @@ pub(crate) enum Source {
     Ftp(Arc<TcpParams>, Ftp),
     Web(Arc<TcpParams>, Web, Option<Browser>),
     Video(Arc<TcpParams>, Video),
-    Cbr(Datagrams),
-    Poisson(Datagrams),
-    OnOff(Datagrams, OnOff),
-    /// One end of a call, whose other end does the same; with pauses, or without.
-    Voip(Datagrams, Option<OnOff>),
+    /// Datagrams of one size, and the gaps between them.
+    Datagrams(Datagrams, UdpPattern),
+    /// One end of a call, whose other end does the same.
+    Call(Datagrams, UdpPattern),
     /// The packets that a file holds.
     Replay(Arc<[Datagram]>),
 }
@@ -98,7 +97,7 @@ impl Source {
 
     /// Whether each flow has a counterpart that goes the other way.
     pub fn is_call(&self) -> bool {
-        matches!(self, Source::Voip(..))
+        matches!(self, Source::Call(..))
     }
 
     /// Returns how its sessions fetch, where they are those of a browser.
@@ -211,9 +210,12 @@ fn source(
             Source::Web(tcp, web, browser)
         }
         Sends::Video => Source::Video(tcp(), video(section, values)?),
-        Sends::Cbr => Source::Cbr(datagrams(section, values)?),
-        Sends::Poisson => Source::Poisson(datagrams(section, values)?),
-        Sends::OnOff => Source::OnOff(datagrams(section, values)?, OnOff::read(values)),
+        Sends::Cbr => Source::Datagrams(datagrams(section, values)?, UdpPattern::Cbr),
+        Sends::Poisson => Source::Datagrams(datagrams(section, values)?, UdpPattern::Poisson),
+        Sends::OnOff => {
+            let OnOff { on, off } = OnOff::read(values);
+            Source::Datagrams(datagrams(section, values)?, UdpPattern::on_off(on, off))
+        }
         Sends::Voip => voip(section, values)?,
         Sends::Replay => Source::Replay(replay(section, values, files)?),
     })
@@ -312,8 +314,8 @@ fn voip(section: &Section, values: &Values) -> Result<Source> {
         let problem = "gives a rate that is not between 1 bit/s and 1 Tbit/s";
         return Err(section.conflict("interval", values, problem));
     };
-    let pauses = silence.map(|off| OnOff { on: talk, off });
-    Ok(Source::Voip(Datagrams { rate, packet: size, jitter: 0.0 }, pauses))
+    let pattern = silence.map_or(UdpPattern::Cbr, |off| UdpPattern::on_off(talk, off));
+    Ok(Source::Call(Datagrams { rate, packet: size, jitter: 0.0 }, pattern))
 }
 
 /// The packets that a replay sends.

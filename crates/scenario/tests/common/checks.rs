@@ -1,5 +1,6 @@
 //! What holds of every run, whatever the scenario.
 
+use penstock_aqm::Service;
 use penstock_scenario::Scenario;
 use penstock_sim::{
     run, Column, Config, Handle, Record, RunResult, Schedule, Table, Tap, LINK_METRICS, METRICS,
@@ -9,6 +10,13 @@ use penstock_units::{Duration, QueueLen};
 /// A metric of a run.
 pub fn metric(r: &RunResult, name: &str) -> Option<f64> {
     r.metrics[METRICS.iter().position(|m| m.name == name).expect("a declared metric")]
+}
+
+/// Returns where the bottleneck's discipline acts.
+fn service(config: &Config) -> Service {
+    let link = &config.links[config.bottleneck];
+    let aqm = penstock_aqm::build(link.aqm.name(), &link.aqm_values, &link.aqm_context);
+    aqm.expect("was built when the scenario was checked").service()
 }
 
 /// Runs a scenario of [`super::space`] and checks everything; false: it was refused.
@@ -62,7 +70,7 @@ fn ranges(config: &Config, r: &RunResult) {
     }
     // What waits when the window begins may be dropped in it, without having arrived in it.
     let drops_waiting =
-        ["codel", "fq-codel", "choke"].contains(&config.links[config.bottleneck].aqm.name());
+        service(config).evicts() || config.links[config.bottleneck].aqm.name() == "codel";
     if !drops_waiting || config.measure_from.as_nanos() == 0 {
         within("loss_ratio", 0.0, 1.0);
         within("data_loss_ratio", 0.0, 1.0);
@@ -217,11 +225,10 @@ fn recount(config: &Config, r: &RunResult) {
         (config.measure_from.as_nanos(), config.measure_to.as_nanos(), config.duration.as_nanos());
     let inside = |t: u64| (from..to).contains(&t);
     let seconds = (to - from) as f64 * 1e-9;
-    let aqm = config.links[config.bottleneck].aqm.name();
-    let of_flow = aqm == "fq-codel";
+    let of_flow = service(config) == Service::Orders;
     let mut fifo = Waiting { line: [].into(), of_flow, gone: vec![] };
     // Which of several alike was evicted is not told, so neither are the delays of the others.
-    let draws = aqm == "choke";
+    let draws = service(config) == Service::Draws;
     let mut drawn = false;
     let (mut arrivals, mut drops, mut departures, mut marks, mut out_bytes) =
         (0u64, [0u64; 3], 0u64, 0u64, 0u64);

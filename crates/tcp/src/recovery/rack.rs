@@ -69,6 +69,7 @@ struct State {
     newest: Newest,
     window: ReorderingWindow,
     min_rtt: Minimum,
+    srtt: Option<Duration>,
     /// The highest segment that was reported above the cumulative ACK.
     high_sacked: i64,
     /// The reduction that is under way.
@@ -152,6 +153,7 @@ impl Default for State {
             newest: Newest::default(),
             window: ReorderingWindow { seen: 0, by: 3, steps: 1, persist: PERSIST, widened_at: 0 },
             min_rtt: Minimum::EMPTY,
+            srtt: None,
             high_sacked: -1,
             prr: None,
             undo: Undo::default(),
@@ -409,6 +411,7 @@ impl State {
         let sample = n.acked_at.or(n.sacked_at).filter(|_| !n.of_again);
         if let Some(sent) = sample {
             c.sample(sent, now);
+            self.srtt = srtt(c);
         }
         if n.dsack && !n.dsack_of_probe {
             let prior = n.rate.map_or(u64::MAX, |r| r.prior);
@@ -505,7 +508,7 @@ impl State {
             rate: n.rate.filter(|r| self.min_rtt.get().is_none_or(|rtt| r.interval >= rtt)),
             rtt: n.rtt,
             min_rtt: self.min_rtt.get(),
-            srtt: srtt(c),
+            srtt: self.srtt,
             state: self.state,
             before: n.before,
             app_limited: l.app_limited(),
@@ -526,14 +529,19 @@ impl State {
         if self.newest.end == 0 {
             return None;
         }
-        let recovers = self.state >= CaState::Recovery;
-        let srtt = srtt(c).unwrap_or(Duration::from_ticks(u64::MAX / 4));
-        let min_rtt = self.min_rtt.get().unwrap_or(Duration::ZERO);
         let l = c.log.as_mut().expect("RACK has a record kept");
+        let first = l.unreported(self.judged);
+        let is_later = |sent: &Sent| !self.newest.is_after(sent.at, first);
+        if self.again.is_empty() && l.get(first).is_none_or(is_later) {
+            return None; // in order
+        }
+        let recovers = self.state >= CaState::Recovery;
+        let srtt = self.srtt.unwrap_or(Duration::from_ticks(u64::MAX / 4));
+        let min_rtt = self.min_rtt.get().unwrap_or(Duration::ZERO);
         let window = self.window.get(recovers, l.counts().0, min_rtt, srtt);
         let mut waits = Duration::ZERO;
         // What was sent once, in order of sending, which is that of the numbers.
-        let mut seq = l.unreported(self.judged);
+        let mut seq = first;
         let mut all = true;
         while let Some(sent) = l.get(seq).copied() {
             if !sent.lost && !sent.ever_rtx() {
@@ -730,7 +738,7 @@ impl State {
         if !c.p.rack.tlp || !calm || self.probe.is_some() || c.highest_ack < 0 {
             return;
         }
-        let wait = match srtt(c) {
+        let wait = match self.srtt {
             Some(srtt) if c.flight() == 1 => srtt + srtt + HELD_BACK,
             Some(srtt) => srtt + srtt + SLACK,
             None => BLIND_PROBE,
@@ -850,6 +858,7 @@ impl State {
         c.counters.timeouts += 1;
         c.timed = None;
         c.back_off();
+        self.srtt = srtt(c);
         c.set_timer(now);
     }
 

@@ -20,7 +20,7 @@ Modules, each of which uses those before it: `sealed` (JSON with a checksum), `m
 from penstock.sweeps.store.layout import MARKS, RUNS, TABLES, columns, parts, place
 from penstock.sweeps.store.manifest import DamagedError
 from penstock.sweeps.store.reader import in_order, opened, read, settle, verify, warnings
-from penstock.sweeps.store.schemas import metrics, schema, table_schema, value_at
+from penstock.sweeps.store.schemas import metrics, schema, table_schema
 from penstock.sweeps.store.writer import Point, Store
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "schema",
     "settle",
     "table_schema",
-    "value_at",
     "verify",
     "warnings",
 ]

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.model.scenario import value_at
 from penstock.sweeps.store import schemas
 from penstock.sweeps.store.damage import set_aside
 from penstock.sweeps.store.journal import SUFFIX, BrokenError, entries, lock
@@ -130,7 +131,7 @@ def _of_points(manifest: Manifest, journal: Path) -> pa.Table:
         scenario = json.loads(text.as_py())
         names.append(scenario.get("name"))
         for path, column in values.items():
-            value = schemas.value_at(scenario, path)
+            value = value_at(scenario, path)
             types[path] = schemas.wider(types[path], schemas.kind_of(value))
             column.append(value)
     add_columns(manifest, types)
@@ -149,7 +150,7 @@ def _of(rows: pa.Table, keys: pa.Array | None) -> pa.Table:
 
 
 def _joined(runs: pa.Table, about: pa.Table) -> pa.Table:
-    """Returns runs with what their points say."""
+    """Returns the rows of runs with what their points say."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -122,16 +122,6 @@ def table_schema(table: str) -> pa.Schema:
     return pa.schema([*of_run, ("t_s", number), ("flow", count), *own[table]])
 
 
-def value_at(scenario: Any, path: str) -> Any:
-    """Returns the value of a key path in a resolved scenario, or `None` if there is no such key."""
-    for name in path.split("."):
-        if isinstance(scenario, list):
-            scenario = scenario[int(name)] if name.isdigit() and int(name) < len(scenario) else None
-        else:
-            scenario = scenario.get(name) if isinstance(scenario, dict) else None
-    return scenario
-
-
 def kind_of(value: Any) -> str:
     """Returns the type of a value, as `schema.json` names it."""
     if value is None:

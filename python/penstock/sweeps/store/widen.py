@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.model.scenario import value_at
 from penstock.sweeps.store import schemas
 from penstock.sweeps.store.layout import about, columns, parts, write_about
 from penstock.sweeps.store.manifest import Manifest
@@ -30,7 +31,7 @@ def add_columns(manifest: Manifest, wanted: Mapping[str, str]) -> None:
             for text in read_part(manifest, part, ["scenario"])["scenario"].unique().to_pylist():
                 scenario = json.loads(text)
                 for name in new:
-                    value = schemas.value_at(scenario, name)
+                    value = value_at(scenario, name)
                     then[name] = schemas.wider(then[name], schemas.kind_of(value))
     then = dict(sorted(then.items()))
     if then != now or not (folder / "schema.json").exists():
@@ -63,7 +64,7 @@ def _again(manifest: Manifest, part: Path, schema: pa.Schema, paths: Sequence[st
 
             def column(field: pa.Field, batch: Any = batch, scenarios: Sequence[Any] = scenarios) -> Any:
                 if field.name in paths:
-                    values = [schemas.value_at(scenario, field.name) for scenario in scenarios]
+                    values = [value_at(scenario, field.name) for scenario in scenarios]
                     return schemas.column(values, field.type)
                 if field.name in batch.schema.names:
                     return batch[field.name].cast(field.type)

@@ -43,10 +43,10 @@ class Mapped:
     tcp: tuple[str, ...] = ()
 
 
-#: What Linux does and our defaults do not; `tcp`: for these transports alone.
+#: What Linux does and our defaults do not, for the transports that have the key; `tcp`: for these alone.
 LINUX = (
     Mapped("tcp", "sack", "Linux's reno repairs losses by SACK; `newreno` turns it off in the hosts", ("reno",)),
-    Mapped("recovery", "sack", "likewise", ("westwood", "highspeed", "cubic", "dctcp")),
+    Mapped("recovery", "sack", "likewise"),
     Mapped("go_back_n", False, "after a timeout what SACK has reported is not sent again", ("reno", "sack")),
     Mapped("initial_window", 10, "TCP_INIT_CWND (RFC 6928)"),
     Mapped("delayed_ack", True, "every second segment, as soon as out of order"),
@@ -68,16 +68,15 @@ def as_linux(scenario: Scenario, changes: Mapping[str, object] | None = None) ->
     changes: more of them, which win.
     """
     wanted: dict[str, object] = {}
-    resolved = scenario.resolved
-    for i, entry in enumerate(resolved["traffic"]):
-        if "tcp" not in entry:
+    entries = zip(scenario.resolved["traffic"], scenario.core.facts().groups, strict=True)
+    for i, (entry, group) in enumerate(entries):
+        if group.full_packet is None:
             continue
-        header, _ = (entry["header"] or resolved["overhead"]).split()
-        wanted[f"traffic.{i}.header"] = f"{int(header) + TIMESTAMPS} B"
-        if int(entry["segment"].split()[0]) > LARGEST_SEGMENT:
+        wanted[f"traffic.{i}.header"] = f"{group.full_packet.header + TIMESTAMPS} B"
+        if group.full_packet.segment > LARGEST_SEGMENT:
             wanted[f"traffic.{i}.segment"] = f"{LARGEST_SEGMENT} B"
         for each in LINUX:
-            if not each.tcp or entry["tcp"] in each.tcp:
+            if each.key in entry and (not each.tcp or entry["tcp"] in each.tcp):
                 wanted[f"traffic.{i}.{each.key}"] = each.value
     wanted.update(changes or {})
     return scenario.set_all(wanted), wanted

@@ -52,7 +52,7 @@ def agreement_table(agreement: Agreement) -> Group:
 
 
 def agreements_table(agreements: Sequence[Agreement]) -> Table:
-    """Returns many scenarios, one row each: the two metrics that the bounds are about, and which others differ."""
+    """Returns a table of scenarios, one row each: the two metrics that the bounds are about, and others that differ."""
     table = Table("simulated against real")
     table.add_column("scenario")
     for name in HEADLINES:
