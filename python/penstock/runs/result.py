@@ -69,8 +69,8 @@ class Result:
         """Returns a recorded table of all runs: `seed`, then the table's own columns; the unit is in each name.
 
         name: `"queue"` (t_s, queue_pkts and what the discipline publishes), `"cwnd"`, `"rtt"`, `"goodput"`, `"model"`
-            (what controls such as BBR believe of their paths), `"fct"`, `"pages"` (where a web group has `connections`) or
-            `"events"` (every packet's fate at the bottleneck).
+            (what controls such as BBR believe of their paths), `"fct"`, `"pages"` (where a web group has `connections`)
+            or `"events"` (every packet's fate at the bottleneck).
 
         What was not recorded is recorded now: the same seeds run again, with the same outcome, since a run depends
         on its scenario and seed alone. `run(..., series="10 ms")` chooses the interval and saves the second run.
