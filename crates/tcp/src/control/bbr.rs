@@ -148,8 +148,11 @@ pub(crate) struct Bbr {
     mss: u64,
     /// Segments delivered and lost up to the last ACK.
     totals: (u64, u64),
-    /// Bytes per second.
+    /// Bytes per second, and what follows from it: the time from one segment to the next, and the
+    /// segments of a burst.
     rate: u64,
+    gap: Option<Duration>,
+    burst: u64,
 }
 
 fn us(d: Duration) -> u64 {
@@ -206,7 +209,7 @@ impl Bbr {
     /// Room for bursts at the sender, on the path and at the receiver; an even number, because
     /// every second segment is acknowledged; two more to probe with.
     fn with_bursts(&self, cwnd: u64) -> u64 {
-        let cwnd = cwnd + 3 * burst(self.rate, self.mss);
+        let cwnd = cwnd + 3 * self.burst;
         let even = cwnd + cwnd % 2;
         even + if self.mode == Mode::ProbeBw && self.phase == 0 { 2 } else { 0 }
     }
@@ -218,7 +221,7 @@ impl Bbr {
     /// Returns how many of `in_flight` will be in the network when the next segment leaves.
     fn in_network(&self, s: &Steered, in_flight: u64) -> u64 {
         let gone = scaled(self.bandwidth.get(), us(s.departs.since(s.now)), 1, 24);
-        let more = if self.pacing_gain > UNIT { burst(self.rate, self.mss) } else { 0 };
+        let more = if self.pacing_gain > UNIT { self.burst } else { 0 };
         (in_flight + more).saturating_sub(gone)
     }
 
@@ -458,11 +461,20 @@ impl Bbr {
         if !self.measured_rtt {
             if let Some(srtt) = srtt {
                 self.measured_rtt = true;
-                self.rate = first_rate(cwnd, us(srtt), self.mss);
+                self.paces_at(first_rate(cwnd, us(srtt), self.mss));
             }
         }
         if self.full || rate > self.rate {
+            self.paces_at(rate);
+        }
+    }
+
+    fn paces_at(&mut self, rate: u64) {
+        if rate != self.rate {
             self.rate = rate;
+            self.burst = burst(rate, self.mss);
+            let ticks = self.mss * 1_000_000_000 * TICKS_PER_NANO;
+            self.gap = ticks.checked_div(rate).map(Duration::from_ticks);
         }
     }
 
@@ -545,6 +557,8 @@ impl CongestionControl for Bbr {
             mss: 0,
             totals: (0, 0),
             rate: 0,
+            gap: None,
+            burst: 2,
         }
     }
 
@@ -563,7 +577,7 @@ impl CongestionControl for Bbr {
             self.mss = u64::from(s.segment);
             (self.min_rtt_at, self.epoch_at) = (s.now, s.now);
             self.min_rtt = s.min_rtt.map(us);
-            self.rate = first_rate(w.cwnd as u64, 1000, self.mss);
+            self.paces_at(first_rate(w.cwnd as u64, 1000, self.mss));
         }
         self.totals = (s.delivered_total, s.lost_total);
         if s.delivered > 0 {
@@ -619,8 +633,7 @@ impl CongestionControl for Bbr {
     }
 
     fn pacing(&self, _w: &Window) -> Option<Duration> {
-        let ticks = self.mss.checked_mul(1_000_000_000 * TICKS_PER_NANO)?.checked_div(self.rate)?;
-        Some(Duration::from_ticks(ticks))
+        self.gap
     }
 
     fn model(&self) -> Option<Model> {
