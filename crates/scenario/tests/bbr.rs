@@ -171,6 +171,11 @@ fn prague_holds_the_queue_at_the_threshold() {
         assert!(metric(&r, "utilization") > busy, "{n} {delay}: {}", metric(&r, "utilization"));
         assert!(metric(&r, "delay_p99_s") < 3e-3, "{n} {delay}: {}", metric(&r, "delay_p99_s"));
         assert!(metric(&r, "jain") > 0.98);
+        // At most one cut in 25 ms.
+        let cuts = r.groups[0]
+            [penstock_sim::GROUP_METRICS.iter().position(|m| m.name == "ecn_cuts").unwrap()];
+        let most = 25.0 / 25e-3 * f64::from(n);
+        assert!(cuts.is_some_and(|cuts| (0.1 * most..=most).contains(&cuts)), "{cuts:?}");
         assert_eq!(metric(&r, "data_loss_ratio"), 0.0);
     }
 }

@@ -153,6 +153,15 @@ impl Steered {
     }
 }
 
+/// What a steered control has done at an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Did {
+    /// It holds sending back for now: rates say as little of the path as if the application did.
+    pub(crate) holds_back: bool,
+    /// It has cut its window for a mark.
+    pub(crate) cut: bool,
+}
+
 /// The sender's random numbers, uniform in [0, 1).
 pub(crate) type Random<'a> = &'a mut dyn FnMut() -> f64;
 
@@ -268,10 +277,9 @@ pub(crate) trait CongestionControl: Sized {
     }
 
     /// Under `recovery = "rack"`: an ACK has arrived, and what it says of losses is known. Only
-    /// asked of a control that is [`CongestionControl::FULL`]. Returns whether the control holds
-    /// sending back for now: rates then say as little of the path as if the application did.
-    fn steer(&mut self, _s: &Steered, _w: &mut Window, _random: Random<'_>) -> bool {
-        false
+    /// asked of a control that is [`CongestionControl::FULL`].
+    fn steer(&mut self, _s: &Steered, _w: &mut Window, _random: Random<'_>) -> Did {
+        Did::default()
     }
 
     /// The application gives data after a pause in which nothing was under way. Only told to a

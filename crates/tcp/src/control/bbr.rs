@@ -19,7 +19,7 @@
 //! Departs from it: `HZ` does not round the times of the minimum and of PROBE_RTT, and a burst is
 //! what Linux would hand down at once, although segments leave one by one here.
 
-use crate::control::algorithm::{CongestionControl, Random, Steered};
+use crate::control::algorithm::{CongestionControl, Did, Random, Steered};
 use crate::control::extremum::Maximum;
 use crate::control::model::{Model, Phase};
 use crate::control::variant::{VariantInfo, VARIANT};
@@ -572,7 +572,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn steer(&mut self, s: &Steered, w: &mut Window, random: Random<'_>) -> bool {
+    fn steer(&mut self, s: &Steered, w: &mut Window, random: Random<'_>) -> Did {
         if self.mss == 0 {
             self.mss = u64::from(s.segment);
             (self.min_rtt_at, self.epoch_at) = (s.now, s.now);
@@ -597,7 +597,7 @@ impl CongestionControl for Bbr {
         self.pacing_gain = pacing_gain;
         self.set_rate(s.srtt, pacing_gain, w.cwnd as u64);
         self.set_cwnd(s, cwnd_gain, w);
-        holds_back
+        Did { holds_back, cut: false }
     }
 
     fn resumes(&mut self, now: Time, w: &mut Window, random: Random<'_>) {
@@ -686,7 +686,7 @@ mod tests {
     }
 
     fn steer(b: &mut Bbr, s: &Steered, w: &mut Window) -> bool {
-        b.steer(s, w, &mut || 0.9)
+        b.steer(s, w, &mut || 0.9).holds_back
     }
 
     /// Ten segments in 10 ms, a round trip of 40 ms: 11.58 Mbit/s, and 40 segments.

@@ -20,7 +20,7 @@
 //! The draft leaves ECN to experiments: marks do not count here. A loss event is an ACK that
 //! declares losses (Linux), where the draft counts ranges of sequence numbers.
 
-use crate::control::algorithm::{CongestionControl, Random, Steered};
+use crate::control::algorithm::{CongestionControl, Did, Random, Steered};
 use crate::control::extremum::Maximum;
 use crate::control::model::{Model, Phase};
 use crate::control::variant::{VariantInfo, VARIANT};
@@ -703,7 +703,7 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    fn steer(&mut self, s: &Steered, w: &mut Window, random: Random<'_>) -> bool {
+    fn steer(&mut self, s: &Steered, w: &mut Window, random: Random<'_>) -> Did {
         if self.mss.is_none() {
             self.mss = Some(f64::from(s.segment));
             (self.min_rtt, self.probe_rtt_min) = (s.min_rtt, s.min_rtt);
@@ -738,7 +738,7 @@ impl CongestionControl for Bbr3 {
         let (pacing_gain, cwnd_gain) = self.gains();
         self.set_rate(pacing_gain);
         self.set_cwnd(s, cwnd_gain, w);
-        holds_back
+        Did { holds_back, cut: false }
     }
 
     fn resumes(&mut self, now: Time, w: &mut Window, random: Random<'_>) {
@@ -881,7 +881,7 @@ mod tests {
     }
 
     fn steer(b: &mut Bbr3, s: &Steered, w: &mut Window) -> bool {
-        b.steer(s, w, &mut || 0.25)
+        b.steer(s, w, &mut || 0.25).holds_back
     }
 
     /// A segment of 40 under way when it was sent, after which `before` were lost.

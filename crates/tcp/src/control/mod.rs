@@ -28,7 +28,7 @@ use crate::ecn::bits::Ecn;
 use crate::info::CaState;
 use crate::recovery::kind::Recovery;
 use crate::sent::Sent;
-use algorithm::{Acked, CongestionControl, Cut, Growth, Random, Steered};
+use algorithm::{Acked, CongestionControl, Cut, Did, Growth, Random, Steered};
 use penstock_units::param::{field, Field, Param, ParamError, Params, Ty, Value, Values, PARAM};
 use penstock_units::{Duration, Time};
 use window::Window;
@@ -175,7 +175,7 @@ macro_rules! controls {
             fn grow(&mut self, g: &Growth<'_>, w: &mut Window);
             fn on_cut(&mut self, c: &Cut, w: &mut Window);
             fn on_level(&mut self, table_3: f64, c: &Cut, w: &mut Window);
-            fn steer(&mut self, s: &Steered, w: &mut Window, random: Random<'_>) -> bool;
+            fn steer(&mut self, s: &Steered, w: &mut Window, random: Random<'_>) -> Did;
             fn resumes(&mut self, now: Time, w: &mut Window, random: Random<'_>);
             fn on_lost(&mut self, sent: &Sent, total: u64, w: &mut Window);
             fn on_state(&mut self, from: CaState, to: CaState, w: &mut Window);

@@ -18,7 +18,7 @@
 //! in a round trip the queue cannot be held. There is no search for AQMs that take ECT(1) for
 //! classic traffic, as in Linux's.
 
-use crate::control::algorithm::{CongestionControl, Random, Steered};
+use crate::control::algorithm::{CongestionControl, Did, Random, Steered};
 use crate::control::model::Model;
 use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
@@ -177,15 +177,18 @@ impl CongestionControl for Prague {
         Err(ParamError::new("ecn", "must be \"accecn\" with tcp = \"prague\", which counts marks"))
     }
 
-    fn steer(&mut self, s: &Steered, w: &mut Window, _random: Random<'_>) -> bool {
+    fn steer(&mut self, s: &Steered, w: &mut Window, _random: Random<'_>) -> Did {
         let rtt = s.srtt.unwrap_or_default();
         let mut frac = self.frac.unwrap_or(w.cwnd);
         self.repairs &= s.state >= CaState::Recovery;
         self.marked += s.marked;
         let slow_start = w.cwnd < w.ssthresh && !self.saw_mark;
         self.observe(s, slow_start);
+        let mut cut = false;
         if s.marked > 0 && !self.repairs {
+            let before = self.cut_at;
             frac = self.cut(s.now, rtt, frac).max(MIN_CWND);
+            cut = self.cut_at != before;
             self.saw_mark = true;
         }
         let unmarked = s.delivered.saturating_sub(s.marked) as f64;
@@ -205,7 +208,7 @@ impl CongestionControl for Prague {
         self.frac = Some(frac);
         let pace = frac.max(s.in_flight as f64) * if w.cwnd < w.ssthresh / 2.0 { 2.0 } else { 1.0 };
         self.gap = s.srtt.map(|rtt| Duration::from_ticks((rtt.as_ticks() as f64 / pace) as u64));
-        false
+        Did { holds_back: false, cut }
     }
 
     fn on_state(&mut self, _from: CaState, to: CaState, w: &mut Window) {

@@ -517,7 +517,9 @@ impl State {
             departs: c.pacer.next(now),
             segment: c.p.segment_bytes(),
         };
-        if c.control.steer(&s, &mut c.window, &mut || io.random()) {
+        let did = c.control.steer(&s, &mut c.window, &mut || io.random());
+        c.counters.ecn_cuts += u32::from(did.cut);
+        if did.holds_back {
             log(c).starved();
         }
     }
