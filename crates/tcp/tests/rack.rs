@@ -431,8 +431,21 @@ fn a_spurious_timeout_is_taken_back() {
     let mut s = start();
     s.wait(100).sack(1, &[(11, 11)]);
     assert_eq!(s.sent()[0], 2);
+    s.wait(1).ack(4); // late, and no news any more
     assert_eq!(s.tcp.info().state, CaState::Loss);
     assert_eq!(s.ssthresh(), 5.0);
+}
+
+/// Karn: an ACK of something that was sent again gives no sample, so that the back-off stays.
+#[test]
+fn what_was_sent_again_gives_no_sample() {
+    for ack in [1, 2] {
+        let mut s = Story::at_window(brisk(rack("reno")), 10);
+        s.timer().timer();
+        assert_eq!(s.tcp.info().backoff, 1);
+        s.wait(50).ack(ack);
+        assert_eq!(s.tcp.info().backoff, 1, "ACK of {ack}");
+    }
 }
 
 /// A timeout takes the head for lost, and what was sent a round trip before; the rest may still
