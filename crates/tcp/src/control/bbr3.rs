@@ -1102,6 +1102,25 @@ mod tests {
         assert!(w.cwnd >= 80.0);
     }
 
+    /// The draft's table, and 1 % less for the pace.
+    #[test]
+    fn gains_by_state() {
+        for (state, gains) in [
+            (State::Startup, (2.77, 2.0)),
+            (State::Drain, (0.5, 2.0)),
+            (State::Down, (0.9, 2.0)),
+            (State::Cruise, (1.0, 2.0)),
+            (State::Refill, (1.0, 2.0)),
+            (State::Up, (1.25, 2.25)),
+            (State::ProbeRtt, (1.0, 0.5)),
+        ] {
+            let mut b = cruising(state);
+            assert_eq!(b.gains(), gains, "{state:?}");
+            b.set_rate(gains.0);
+            near(b.rate, 990.0 * gains.0);
+        }
+    }
+
     /// A pause of more than 5 s was long enough for the queue to empty.
     #[test]
     fn a_pause_needs_no_probe() {
