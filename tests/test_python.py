@@ -479,3 +479,15 @@ def test_compare_leaves_senders_without_multi_level_ecn_alone() -> None:
     traffic = [ps.Ftp(tcp="dctcp"), ps.Ftp(tcp="cubic", ecn="classic"), ps.Ftp(ecn="accecn"), ps.Ftp()]
     mecn = ps.Scenario(topology=topology, traffic=traffic, duration="1 s").with_aqm("mecn")
     assert [entry["ecn"] for entry in mecn.resolved["traffic"]] == ["classic", "classic", "mecn", "off"]
+
+
+def test_what_a_control_believes_of_its_path() -> None:
+    scenario = ps.Scenario.from_toml(
+        'duration = "3 s"\n[topology]\nbottleneck = { rate = "10 Mbit/s", delay = "20 ms", buffer = 100 }\n'
+        '[[traffic]]\nkind = "ftp"\ntcp = "reno"\n[[traffic]]\nkind = "ftp"\ntcp = "bbr"\n'
+    )
+    model = ps.run(scenario, series="100 ms").series("model")
+    assert set(model["flow"].to_pylist()) == {1}
+    assert {"startup", "probe-bw"} <= set(model["state"].to_pylist())
+    without = scenario.set("traffic.1.tcp", "reno")
+    assert ps.run(without, series="100 ms").series("model").num_rows == 0

@@ -120,7 +120,7 @@ def test_verify_is_a_command(penstock: Command, unfinished: Path, tmp_path: Path
     shutil.copytree(unfinished, tmp_path / "runs")
     right = penstock("sweep", "--verify", "--out", "runs")
     assert (right.returncode, right.stderr) == (0, "")
-    assert right.stdout == "runs: 8 of 8 Parquet files are as they were written\n"
+    assert right.stdout == "runs: 9 of 9 Parquet files are as they were written\n"
     (part,) = store.parts(tmp_path / "runs", "flows")
     flip(part, random.Random(1))
     wrong = penstock("sweep", "--verify", "--out", "runs")

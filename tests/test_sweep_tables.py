@@ -65,7 +65,8 @@ def test_the_tables_are_those_of_penstock_run(tmp_path: Path) -> None:
         for name in SERIES:
             kept = store.read(tmp_path, table=name, filters=[("key", "=", chosen["key"])]).drop(["key"])
             theirs = again.series(name)
-            assert kept.select(theirs.column_names).equals(theirs), name
+            ours = kept.select(theirs.column_names)
+            assert ours.equals(theirs.cast(ours.schema)), name  # words are text in files
             others = set(kept.column_names) - set(theirs.column_names)
             assert all(kept[column].null_count == kept.num_rows for column in others), name
 
@@ -79,7 +80,7 @@ def test_one_schema_and_keys_that_join(tmp_path: Path) -> None:
         assert len(files) == 2
         assert all(pq.read_schema(part).equals(pq.read_schema(files[0])) for part in files)
         found = set(store.read(tmp_path, table=table)["key"].to_pylist())
-        assert found <= keys if table in ("fct", "pages") else found == keys, table
+        assert found <= keys if table in ("fct", "pages", "model") else found == keys, table
 
 
 @pytest.mark.parametrize("engine", [Threads(3), InLine()])

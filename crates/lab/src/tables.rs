@@ -3,7 +3,8 @@
 use penstock_sim::{Column, Table};
 
 /// The tables that a session records. A table's number is its place here.
-pub(crate) const TABLES: &[&str] = &["queue", "events", "cwnd", "rtt", "goodput", "fct", "pages"];
+pub(crate) const TABLES: &[&str] =
+    &["queue", "events", "cwnd", "rtt", "goodput", "model", "fct", "pages"];
 
 /// Appends tables to `out`: of each its number, its columns, its rows, then column after column.
 pub(crate) fn append(out: &mut Vec<f64>, tables: &[Table]) {

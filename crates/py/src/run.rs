@@ -5,8 +5,8 @@ use crate::errors::{scenario_error, ScenarioError, SimulationError};
 use crate::scenario::Scenario;
 use penstock_scenario::{run_many, BatchError, Progress};
 use penstock_sim::{
-    page_table, AccessParts, BandResult, Column, FlowResult, LinkResult, Of, PageResult, Table,
-    LINK_METRICS, METRICS, PAGE_METRICS,
+    no_models, page_table, AccessParts, BandResult, Column, FlowResult, LinkResult, Of, PageResult,
+    Table, LINK_METRICS, METRICS, PAGE_METRICS,
 };
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
@@ -378,9 +378,13 @@ impl RunResult {
         name: &str,
     ) -> PyResult<Option<Vec<(String, &'static str, Bound<'py, PyBytes>, Vec<&'static str>)>>> {
         let found = |name: &str| self.inner.series.iter().find(|t| t.name == name);
-        // A run without browsers' sessions has no pages, as one without transfers has no rows in
-        // `fct`.
-        let none = (name == "pages" && found("fct").is_some()).then(|| page_table(&[]));
+        // A run without browsers' sessions has no pages, and one without a control that has a
+        // model none of those, as one without transfers has no rows in `fct`.
+        let none = match name {
+            "pages" if found("fct").is_some() => Some(page_table(&[])),
+            "model" if found("cwnd").is_some() => Some(no_models()),
+            _ => None,
+        };
         let Some(table) = found(name).or(none.as_ref()) else { return Ok(None) };
         let columns = table.columns.iter().map(|(name, column)| {
             let (kind, buffer, words) = match column {

@@ -55,6 +55,7 @@ pub use pages::{page_table, Page, PageView, PAGE_METRICS};
 pub use result::{BandResult, FlowResult, LinkResult, PageResult, RunResult};
 pub use run::Run;
 pub use sched::MAX_TIME;
+pub use series::no_models;
 pub use session::{Browsing, Follows, Object};
 pub use video::{VideoView, Viewer, VIDEO_METRICS};
 pub use web::WebSession;

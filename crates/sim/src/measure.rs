@@ -39,6 +39,7 @@ pub(crate) fn sample(flows: &[Flow], series: &mut FlowSeries, now: Time) {
         series.cwnd[2].push(s.ssthresh());
         series.cwnd_flow.push(i as u64);
         series.acked.push(t.acked_bytes());
+        series.models.sample(t_s, i as u64, s, t.p.segment_bytes());
         if let Some(rtt) = s.rtt() {
             series.rtt[0].push(t_s);
             series.rtt[1].push(rtt.as_secs_f64());

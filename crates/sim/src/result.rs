@@ -24,7 +24,7 @@ pub struct RunResult {
     pub bands: Vec<BandResult>,
     /// The pages of browsers' sessions; `None` where there are none.
     pub pages: Option<PageResult>,
-    /// Tables that were asked for: `queue`, `cwnd`, `rtt`, `goodput`, `fct`, `pages`, `events`.
+    /// Tables that were asked for: `queue`, `cwnd`, `rtt`, `goodput`, `model`, `fct`, `pages`, `events`.
     pub series: Vec<Table>,
     /// How long the lead-in took, where there was one; the series' times count from its beginning.
     pub lead_in: Option<Duration>,

@@ -94,6 +94,11 @@ impl Pacer {
         at
     }
 
+    /// Returns when the next segment may leave, not before `now`.
+    pub(crate) fn next(&self, now: Time) -> Time {
+        self.next.max(now)
+    }
+
     /// Returns when sending may go on, if enough waits at the host.
     pub(crate) fn holds(&self, now: Time, gap: Duration) -> Option<Time> {
         let ahead = AHEAD.max(gap + gap);

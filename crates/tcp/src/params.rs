@@ -401,11 +401,21 @@ impl TcpParams {
         self.pacing.max_rate.map(|rate| TxClock::new(rate).alone(bytes))
     }
 
+    /// Returns the code point of an ECN-capable packet that nobody has marked.
+    #[inline]
+    pub(crate) fn unmarked(&self) -> Codepoint {
+        if self.control.scalable() {
+            Codepoint::Ect1 // RFC 9331 4.1
+        } else {
+            self.codepoints().unmarked()
+        }
+    }
+
     /// Returns the ECN field of a SYN.
     pub(crate) fn syn_field(&self) -> Codepoint {
         // RFC 8257 3.6, or ECN++.
         if self.control.counts_marks() || self.accecn.ect_on == EctOn::All {
-            self.codepoints().unmarked()
+            self.unmarked()
         } else {
             Codepoint::NotEct
         }
@@ -414,7 +424,7 @@ impl TcpParams {
     /// Returns the ECN field of an ACK of a connection that uses `agreed`.
     pub(crate) fn ack_field(&self, agreed: Ecn) -> Codepoint {
         if agreed == Ecn::AccEcn && self.accecn.ect_on != EctOn::Data {
-            self.codepoints().unmarked()
+            self.unmarked()
         } else {
             Codepoint::NotEct
         }

@@ -2,6 +2,7 @@
 //! application gives data, an ACK arrives, a timer expires.
 
 use crate::connection::{Connection, Counters, Io};
+use crate::control::Model;
 use crate::ecn::answer;
 use crate::ecn::bits::{Ecn, Mark};
 use crate::info::{CaState, Info};
@@ -91,6 +92,18 @@ impl Sender {
         self.c.log.as_ref()?.rate()
     }
 
+    /// Returns what the control believes of its path, where it has a model of that.
+    pub fn model(&self) -> Option<Model> {
+        self.c.control.model()
+    }
+
+    /// Returns the rate at which segments may leave, in bits of payload per second, where something
+    /// paces them.
+    pub fn pacing_rate(&self) -> Option<f64> {
+        let bits = f64::from(self.c.p.segment_bytes()) * 8.0;
+        self.c.gap().map(|gap| bits / gap.as_secs_f64())
+    }
+
     /// Returns what the sender has done so far.
     pub fn counters(&self) -> Counters {
         self.c.counters
@@ -143,6 +156,9 @@ impl Sender {
     pub fn give(&mut self, now: Time, segments: u64, io: &mut impl Io) {
         let first = if self.c.limit == 0 { self.first_data() } else { 0 };
         let segments = segments.min(1 << 60) as i64;
+        if self.c.limit > 0 && self.c.highest_ack == self.c.max_sent && self.c.control.full() {
+            self.c.control.resumes(now, &mut self.c.window, &mut || io.random());
+        }
         self.c.limit = self.c.limit.saturating_add(first).saturating_add(segments);
         if self.c.accounts {
             self.c.resume(now);

@@ -8,7 +8,7 @@ use penstock_units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// A segment that was sent and is not acknowledged.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
     /// The time at which it was sent last.
     pub(crate) at: Time,
@@ -52,6 +52,10 @@ pub struct DeliveryRate {
     /// Segments that had been delivered when the interval began: a round trip is over when this
     /// reaches what had been delivered at its start.
     pub prior: u64,
+    /// Segments that had been declared lost by then.
+    pub prior_lost: u64,
+    /// Segments in flight when the interval began, the one just sent included.
+    pub tx_in_flight: u32,
     /// The application limited sending, so that the path may be faster.
     pub app_limited: bool,
 }
@@ -297,6 +301,8 @@ impl SentLog {
             delivered: self.delivered - latest.delivered,
             interval: sending.max(acking),
             prior: latest.delivered,
+            prior_lost: latest.lost_total,
+            tx_in_flight: latest.tx_in_flight,
             app_limited: latest.app_limited,
         });
         if self.delivered > self.limited_until {

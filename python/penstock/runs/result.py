@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.show.plot import Plots
 
 #: The tables that a run can record.
-SERIES = ("queue", "cwnd", "rtt", "goodput", "fct", "pages", "events")
+SERIES = ("queue", "cwnd", "rtt", "goodput", "model", "fct", "pages", "events")
 
 
 class Result:
@@ -68,8 +68,9 @@ class Result:
     def series(self, name: str) -> pa.Table:
         """Returns a recorded table of all runs: `seed`, then the table's own columns; the unit is in each name.
 
-        name: `"queue"` (t_s, queue_pkts and what the discipline publishes), `"cwnd"`, `"rtt"`, `"goodput"`, `"fct"`,
-            `"pages"` (where a web group has `connections`) or `"events"` (every packet's fate at the bottleneck).
+        name: `"queue"` (t_s, queue_pkts and what the discipline publishes), `"cwnd"`, `"rtt"`, `"goodput"`, `"model"`
+            (what controls such as BBR believe of their paths), `"fct"`, `"pages"` (where a web group has `connections`)
+            or `"events"` (every packet's fate at the bottleneck).
 
         What was not recorded is recorded now: the same seeds run again, with the same outcome, since a run depends
         on its scenario and seed alone. `run(..., series="10 ms")` chooses the interval and saves the second run.
@@ -89,8 +90,8 @@ class Result:
 
     def _with_table(self, name: str) -> tuple[RunResult, ...]:
         """Returns the runs, run once more if they lack the table."""
-        # A run that has no pages has no such table.
-        if all(("fct" if name == "pages" else name) in run.tables for run in self.runs):
+        # A run that has no pages, or no models, has no such table.
+        if all(({"pages": "fct", "model": "cwnd"}.get(name, name)) in run.tables for run in self.runs):
             return self.runs
         key = "events" if name == "events" else "samples"
         if key not in self._recorded:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: The table of a run's flows, that of what RFC 7928 asks of it, and those that are recorded at an interval; the first
 #: of these has a row in every run.
-FLOWS, MEASURES, SERIES = "flows", "measures", ("queue", "cwnd", "rtt", "goodput", "fct", "pages")
+FLOWS, MEASURES, SERIES = "flows", "measures", ("queue", "cwnd", "rtt", "goodput", "model", "fct", "pages")
 
 
 @dataclass(frozen=True, slots=True)

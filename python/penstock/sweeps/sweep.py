@@ -46,8 +46,8 @@ def sweep(
     until: more seeds for each point until its interval is so narrow, as in `"utilization ±0.5%"`; at most `seeds`, or
         1000.
     flows: keep the metrics of each flow, too, in `out/flows`.
-    series: keep the queue's, cwnd, rtt, goodput, fct and pages series at this interval (`"100 ms"` or seconds), too, in
-        `out/series`.
+    series: keep the queue's, cwnd, rtt, goodput, model, fct and pages series at this interval (`"100 ms"` or seconds),
+        too, in `out/series`.
     fail_fast: a run that fails ends the sweep; else it is reported, and the others go on.
     patience: with a scheduler: how long nothing may come back (`"300 s"` or seconds) before the sweep asks what is
         going on; then it sends lost runs again, or ends if no worker is left; default: 300 s.

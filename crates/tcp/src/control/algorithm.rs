@@ -1,6 +1,7 @@
 //! This trait states what a congestion control is asked, and what it is told. Every method has a
 //! default, Reno's, so that a control states only what it does differently.
 
+use crate::control::model::Model;
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::info::CaState;
@@ -150,7 +151,55 @@ pub(crate) struct Steered {
     pub(crate) window_limited: bool,
     /// The receiver may have held the ACK back: it answers a single segment, after a wait.
     pub(crate) delayed: bool,
+    /// When the next segment may leave, by the pace.
+    pub(crate) departs: Time,
+    /// Payload bytes of a segment.
+    pub(crate) segment: u32,
 }
+
+#[cfg(test)]
+impl Steered {
+    /// An ACK in state Open of one segment, the `delivered_total`th, with `in_flight` left.
+    pub(crate) fn of(now: Time, delivered_total: u64, in_flight: u64) -> Self {
+        let (state, seq) = (CaState::Open, delivered_total as i64);
+        Steered {
+            now,
+            seq,
+            max_sent: seq + in_flight as i64,
+            acked: 1,
+            delivered: 1,
+            delivered_total,
+            lost: 0,
+            lost_total: 0,
+            prior_in_flight: in_flight + 1,
+            in_flight,
+            marked: 0,
+            rate: None,
+            rtt: None,
+            min_rtt: None,
+            srtt: None,
+            before: state,
+            state,
+            app_limited: false,
+            window_limited: true,
+            delayed: false,
+            departs: now,
+            segment: 1448,
+        }
+    }
+}
+
+/// What a steered control has done at an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Did {
+    /// It holds sending back for now: rates say as little of the path as if the application did.
+    pub(crate) holds_back: bool,
+    /// It has cut its window for a mark.
+    pub(crate) cut: bool,
+}
+
+/// The sender's random numbers, uniform in [0, 1).
+pub(crate) type Random<'a> = &'a mut dyn FnMut() -> f64;
 
 /// The event that a cut answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +240,9 @@ pub(crate) trait CongestionControl: Sized {
 
     /// Whether the answer to marks depends on how many there are.
     const COUNTS_MARKS: bool = false;
+
+    /// Whether its segments are ECT(1): it answers marks as L4S asks (RFC 9331).
+    const SCALABLE: bool = false;
 
     /// Whether [`CongestionControl::on_ack`] does anything.
     const WATCHES: bool = false;
@@ -284,7 +336,13 @@ pub(crate) trait CongestionControl: Sized {
 
     /// Under `recovery = "rack"`: an ACK has arrived, and what it says of losses is known. Only
     /// asked of a control that is [`CongestionControl::FULL`].
-    fn steer(&mut self, _s: &Steered, _w: &mut Window) {}
+    fn steer(&mut self, _s: &Steered, _w: &mut Window, _random: Random<'_>) -> Did {
+        Did::default()
+    }
+
+    /// The application gives data after a pause in which nothing was under way. Only told to a
+    /// control that is [`CongestionControl::FULL`].
+    fn resumes(&mut self, _now: Time, _w: &mut Window, _random: Random<'_>) {}
 
     /// Under `recovery = "rack"`: a segment was declared lost, the `total`th so far. Only told to a
     /// control that is [`CongestionControl::FULL`].
@@ -313,6 +371,11 @@ pub(crate) trait CongestionControl: Sized {
     /// Returns the time from one segment to the next, for a control that paces them: one over its
     /// rate, which is in segments as the window is.
     fn pacing(&self, _w: &Window) -> Option<Duration> {
+        None
+    }
+
+    /// Returns what it believes of its path.
+    fn model(&self) -> Option<Model> {
         None
     }
 

@@ -6,12 +6,17 @@
 //! closed set of them.
 
 pub(crate) mod algorithm;
+mod bbr;
+mod bbr3;
 mod cubic;
 mod cubic_linux;
 mod dctcp;
+mod extremum;
 mod highspeed;
 pub(crate) mod hystart;
 mod ledbat;
+mod model;
+mod prague;
 mod reno;
 mod variant;
 pub(crate) mod vegas;
@@ -19,13 +24,14 @@ mod westwood;
 pub(crate) mod window;
 
 pub use hystart::{HyStart, HyStartParams};
+pub use model::{Model, Phase};
 pub use variant::{Form, VariantInfo};
 
 use crate::ecn::bits::Ecn;
 use crate::info::CaState;
 use crate::recovery::kind::Recovery;
 use crate::sent::Sent;
-use algorithm::{Acked, CongestionControl, Cut, Growth, Steered};
+use algorithm::{Acked, CongestionControl, Cut, Did, Growth, Random, Steered};
 use penstock_units::param::{
     field, Field, Param, ParamError, Params, Ty, Under, Value, Values, PARAM,
 };
@@ -113,6 +119,15 @@ macro_rules! controls {
                 }
             }
 
+            /// Whether its segments are ECT(1).
+            #[inline]
+            pub(crate) fn scalable(&self) -> bool {
+                match self {
+                    ControlParams::Reno => false,
+                    $( ControlParams::$name(_) => $module::$name::SCALABLE, )*
+                }
+            }
+
             /// Checks the parameters against each other and against the use of ECN.
             pub(crate) fn check_with(&self, ecn: Ecn) -> Result<(), ParamError> {
                 match self {
@@ -173,13 +188,15 @@ macro_rules! controls {
             fn grow(&mut self, g: &Growth<'_>, w: &mut Window);
             fn on_cut(&mut self, c: &Cut, w: &mut Window);
             fn on_level(&mut self, table_3: f64, c: &Cut, w: &mut Window);
-            fn steer(&mut self, s: &Steered, w: &mut Window);
+            fn steer(&mut self, s: &Steered, w: &mut Window, random: Random<'_>) -> Did;
+            fn resumes(&mut self, now: Time, w: &mut Window, random: Random<'_>);
             fn on_lost(&mut self, sent: &Sent, total: u64, w: &mut Window);
             fn on_state(&mut self, from: CaState, to: CaState, w: &mut Window);
             fn undo(&mut self, w: &mut Window);
             fn on_some_congestion(&mut self, now: Time, acked: f64, w: &mut Window);
             fn cuts_marks_as_losses(&self) -> bool;
             fn pacing(&self, w: &Window) -> Option<Duration>;
+            fn model(&self) -> Option<Model>;
         }
     };
     (@dispatch $names:tt $( fn $f:ident $args:tt $(-> $out:ty)?; )*) => {
@@ -216,6 +233,9 @@ controls! {
     Cubic: cubic, CubicParams;
     Dctcp: dctcp, DctcpParams;
     Ledbat: ledbat, LedbatParams;
+    Bbr: bbr, BbrParams;
+    Bbr3: bbr3, Bbr3Params;
+    Prague: prague, PragueParams;
 }
 
 /// Every value of the key `tcp`: Reno's control under four ways of recovery, then the other

@@ -111,7 +111,7 @@ impl Connection {
         let AccEcnParams { ect_on, ecn_fallback, .. } = self.p.accecn;
         let accurate = self.agreed == Ecn::AccEcn;
         let again = self.p.retransmit_ect || (accurate && ect_on != EctOn::Data);
-        self.field = self.p.codepoints().unmarked();
+        self.field = self.p.unmarked();
         self.field_again = if again { self.field } else { Codepoint::NotEct };
         if !accurate {
             return;

@@ -306,7 +306,7 @@ impl LossRecovery for Rack {
     }
 
     fn on_ack(&mut self, c: &mut Connection, now: Time, ack: &Ack, io: &mut impl Io) {
-        self.0.take_in(c, now, ack);
+        self.0.take_in(c, now, ack, io);
         self.send(c, now, false, u32::MAX, io);
         self.0.news.marked = 0;
     }
@@ -409,7 +409,7 @@ impl State {
         self.news.dsack_of_probe = self.probe == Some((block.right - 1, true));
     }
 
-    fn take_in(&mut self, c: &mut Connection, now: Time, ack: &Ack) {
+    fn take_in(&mut self, c: &mut Connection, now: Time, ack: &Ack, io: &mut impl Io) {
         let acked = ack.seq - c.highest_ack;
         let n = self.news;
         self.only_new = false;
@@ -441,7 +441,7 @@ impl State {
         }
         let waits = self.detect(c, now);
         self.judge_losses(c);
-        self.move_window(c, now, ack, acked);
+        self.move_window(c, now, ack, acked, io);
         if acked > 0 {
             c.opened(ack);
         }
@@ -463,12 +463,23 @@ impl State {
     }
 
     /// The window after an ACK: the control's own, a reduction's, or grown.
-    fn move_window(&mut self, c: &mut Connection, now: Time, ack: &Ack, acked: i64) {
+    fn move_window(
+        &mut self,
+        c: &mut Connection,
+        now: Time,
+        ack: &Ack,
+        acked: i64,
+        io: &mut impl Io,
+    ) {
         let n = self.news;
         let (in_flight, (_, lost_total)) = (log(c).in_flight(), log(c).totals());
         let lost = lost_total - n.lost_total;
         if c.control.full() {
-            return self.steer(c, now, ack, acked, lost);
+            // The ACK that opens the connection sets the first window.
+            if ack.seq > 0 || acked <= 0 {
+                self.steer(c, now, ack, acked, lost, io);
+            }
+            return;
         }
         if let Some(prr) = &mut self.prr {
             if n.newly > 0 {
@@ -482,7 +493,15 @@ impl State {
     }
 
     #[inline(never)]
-    fn steer(&mut self, c: &mut Connection, now: Time, ack: &Ack, acked: i64, lost: u64) {
+    fn steer(
+        &mut self,
+        c: &mut Connection,
+        now: Time,
+        ack: &Ack,
+        acked: i64,
+        lost: u64,
+        io: &mut impl Io,
+    ) {
         let n = self.news;
         let l = log_of(c);
         let (delivered_total, lost_total) = l.totals();
@@ -499,7 +518,8 @@ impl State {
             prior_in_flight: n.in_flight,
             in_flight: l.in_flight(),
             marked: n.marked,
-            rate: n.rate,
+            // Linux: a shorter interval than any round trip is no measure (`tcp_rate_gen`).
+            rate: n.rate.filter(|r| self.min_rtt.get().is_none_or(|rtt| r.interval >= rtt)),
             rtt: n.rtt,
             min_rtt: self.min_rtt.get(),
             srtt: self.srtt,
@@ -508,8 +528,14 @@ impl State {
             app_limited: l.app_limited(),
             window_limited: c.window_limited(n.in_flight as i64),
             delayed: lone && n.rate.is_some_and(|r| r.prior + 1 == delivered_total),
+            departs: c.pacer.next(now),
+            segment: c.p.segment_bytes(),
         };
-        c.control.steer(&s, &mut c.window);
+        let did = c.control.steer(&s, &mut c.window, &mut || io.random());
+        c.counters.ecn_cuts += u32::from(did.cut);
+        if did.holds_back {
+            log(c).starved();
+        }
     }
 
     // ---- losses -------------------------------------------------------------------------------

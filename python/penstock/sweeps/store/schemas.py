@@ -112,6 +112,10 @@ def table_schema(table: str) -> pa.Schema:
         "cwnd": [("cwnd_segments", number), ("ssthresh_segments", number)],
         "rtt": [("rtt_s", number)],
         "goodput": [("acked_bytes", count)],
+        "model": [
+            *((name, number) for name in ("pacing_bps", "bandwidth_bps", "min_rtt_s", "alpha")),
+            ("state", pa.string()),
+        ],
         "fct": [("bytes", count), ("fct_s", number)],
         "pages": [("session", count), ("objects", count), ("bytes", count), ("page_time_s", number)],
     }
