@@ -79,6 +79,10 @@ class Link(Table):
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
     reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
+    bleach: Whether the wire clears the ECN field of forward packets, after the queue, as some routers do: marks that
+        were set before do not arrive, and later queues find no packet capable; true or false; default: false. Source:
+        RFC 9768 3.2.2.3.
+    reverse_bleach: The same for packets of the opposite direction; true or false; default: false.
     schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that take turns from
         time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its time in
         milliseconds, whole and ascending. After the last it begins again. Packets that wait share an opportunity or
@@ -97,6 +101,8 @@ class Link(Table):
     reverse_buffer: float | str | None = None
     loss: float | Spec | None = None
     reverse_loss: float | Spec | None = None
+    bleach: bool | None = None
+    reverse_bleach: bool | None = None
     schedule: Sequence[Spec] | Spec | None = None
 
 
@@ -1235,12 +1241,12 @@ class _Tcp(_Traffic):
     """Flows of TCP.
 
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
-        "dctcp", "ledbat"; default: reno; with profile linux: cubic. Source: the papers' experiments use Reno; Linux:
-        CONFIG_DEFAULT_TCP_CONG.
-    ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
-        option. sce: with Reno's four, cubic and dctcp. With dctcp the default is classic; one of "off", "classic",
-        "mecn", "accecn", "sce"; default: off. Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768;
-        sce: draft-morton-tsvwg-sce-04.
+        "dctcp", "ledbat", "bbr", "bbr3", "prague"; default: reno; with profile linux: cubic. Source: the papers'
+        experiments use Reno; Linux: CONFIG_DEFAULT_TCP_CONG.
+    ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter; with `accecn_option`
+        the TCP option as well. sce: with Reno's four, cubic and dctcp. With dctcp the default is classic; one of
+        "off", "classic", "mecn", "accecn", "sce"; default: off. Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3;
+        accecn: RFC 9768; sce: draft-morton-tsvwg-sce-04.
     segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B; with profile
         linux: 1448 B. Source: the papers' packets; Ethernet's 1500 B less IPv4, TCP and timestamps.
     header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
@@ -1324,6 +1330,20 @@ class _Tcp(_Traffic):
         3168 6.1.3 does so; Durresi 2007 reflects each mark once.
     codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
         round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
+    accecn_option: accecn: ACKs carry the option that counts bytes by code point; true or false; default: false; with
+        profile linux: true. Source: RFC 9768 3.2.3; Linux: tcp_ecn_option.
+    ace: accecn: whose rules of the ACE field hold. rfc: a receiver ACKs at once the first mark after none, and each
+        second mark; a sender takes the largest number that fits where the field may have wrapped. linux: at once each
+        change of the ECN field, and six marks; the smallest number from a receiver whose ACKs usually answer more
+        than four packets; one of "rfc", "linux"; default: rfc; with profile linux: linux. Source: RFC 9768 3.2.2.5,
+        A.2; Linux 6.18.
+    ect_on: accecn: which packets are ECN-capable. established: all after the handshake, retransmissions and ACKs too,
+        as Linux has it; all: the SYN and its answer as well (ECN++). Marks on ACKs are counted and told in the data's
+        ACE field; one of "data", "established", "all"; default: data; with profile linux: established. Source: RFC
+        3168 6.1; draft-ietf-tcpm-generalized-ecn; Linux 6.18.
+    ecn_fallback: A SYN that is sent again asks for less and then for nothing, and an end that finds ECN's bits
+        changed on the way sends no more ECN-capable packets; true or false; default: false; with profile linux: true.
+        Source: RFC 3168 6.1.1.1; RFC 9768 3.1.4, 3.2.2.3, 3.2.2.4; Linux: tcp_ecn_fallback.
     handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
         true. Source: RFC 9293; ns-2's Vegas has none.
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
@@ -1355,8 +1375,8 @@ class _Tcp(_Traffic):
     westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
         "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
     recovery: How controls other than Reno's and Vegas's repair losses; selective acknowledgements are negotiated for
-        sack and rack. rack goes with reno, too; one of "newreno", "sack", "rack"; default: sack; with profile linux:
-        rack. Source: RFC 6582, RFC 6675; rack: RFC 8985 as in Linux; Westwood+ was written on NewReno.
+        sack and rack. rack goes with reno, too; one of "newreno", "sack", "rack"; default: rack. Source: RFC 6582,
+        RFC 6675; rack: RFC 8985 as in Linux; Westwood+ was written on NewReno.
     low_window: HighSpeed is Reno up to this window; a number in [2, 1000000000]; unit: segments; default: 38. Source:
         RFC 3649 5.
     high_window: The window that HighSpeed reaches at a drop rate of high_p; a number in [2, 1000000000]; unit:
@@ -1396,10 +1416,27 @@ class _Tcp(_Traffic):
         segments; default: 1. Source: RFC 6817 2.5.
     min_cwnd: LEDBAT's window goes below this at a timeout alone; a number in [1, 1000]; unit: segments; default: 2.
         Source: RFC 6817 2.5.
+    bbr_cwnd_gain: BBR's congestion window in bandwidth-delay products, once the pipe is full; a number in [1, 16];
+        default: 2. Source: Linux: bbr_cwnd_gain.
+    bbr_min_rtt_window: How long BBR keeps a minimum round trip before it lets the queue empty to measure again; a
+        time with its unit, for example "40 ms"; default: 10 s. Source: Linux: bbr_min_rtt_win_sec.
+    bbr_loss_threshold: The lost fraction of what was under way above which a probe was too high; a number in (0, 1];
+        default: 0.02. Source: draft-ietf-ccwg-bbr: BBR.LossThresh.
+    bbr_beta: What a lossy round leaves of the bounds, at least; a number in (0, 1]; default: 0.7. Source:
+        draft-ietf-ccwg-bbr: BBR.Beta.
+    bbr_headroom: The share of the long-term bound that is left to others between probes; a number in [0, 0.9];
+        default: 0.15. Source: draft-ietf-ccwg-bbr: BBR.Headroom.
+    prague_g: Weight of the newest round trip in Prague's estimate of the marked fraction; a number in (0, 1];
+        default: 0.0625. Source: Linux: PRAGUE_SHIFT_G 4.
+    prague_rtt: The round trip below which Prague grows and answers marks as it does at this one; 0: round trips count
+        as they are; a time with its unit, for example "40 ms"; default: 25 ms. Source: Linux: prague_rtt_target 25
+        ms; RFC 9331 4.3.
+    prague_rtt_transition: Round trips after slow start before `prague_rtt` counts; a whole number in [0, 1048576];
+        default: 4. Source: Linux: prague_rtt_transition.
     """
 
     tcp: (
-        Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
+        Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat", "bbr", "bbr3", "prague"] | None
     ) = None
     ecn: Literal["off", "classic", "mecn", "accecn", "sce"] | None = None
     segment: str | None = None
@@ -1435,6 +1472,10 @@ class _Tcp(_Traffic):
     escalate: bool | None = None
     latch: bool | None = None
     codepoints: Literal["wire", "literal"] | None = None
+    accecn_option: bool | None = None
+    ace: Literal["rfc", "linux"] | None = None
+    ect_on: Literal["data", "established", "all"] | None = None
+    ecn_fallback: bool | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
     pacing: Literal["off", "fq"] | None = None
@@ -1466,6 +1507,14 @@ class _Tcp(_Traffic):
     current_filter: int | None = None
     allowed_increase: float | None = None
     min_cwnd: float | None = None
+    bbr_cwnd_gain: float | None = None
+    bbr_min_rtt_window: str | None = None
+    bbr_loss_threshold: float | None = None
+    bbr_beta: float | None = None
+    bbr_headroom: float | None = None
+    prague_g: float | None = None
+    prague_rtt: str | None = None
+    prague_rtt_transition: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
