@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -69,6 +71,7 @@ BASES = (
 
 #: Columns of the written file.
 WIDTH = 120
+KINDS = "python/penstock/model/kinds.py"
 
 #: Words of Python's own, which take an underscore.
 RESERVED = {"from", "class"}
@@ -107,7 +110,15 @@ def source() -> str:
     ]
     names = sorted(name for name, _ in classes if not name.startswith("_"))
     listed = "".join(f'    "{name}",\n' for name in names)
-    return "\n\n".join([HEAD + f"\n__all__ = [\n{listed}]\n", *(text for _, text in classes)])
+    return _formatted(
+        "\n\n".join([HEAD + f"\n__all__ = [\n{listed}]\n", *(text for _, text in classes)])
+    )
+
+
+def _formatted(text: str) -> str:
+    ruff = str(Path(sys.executable).with_name("ruff"))
+    command = [ruff, "format", "--stdin-filename", KINDS, "-"]
+    return subprocess.run(command, input=text, text=True, stdout=subprocess.PIPE, check=True).stdout
 
 
 def main() -> None:
@@ -115,7 +126,7 @@ def main() -> None:
     `docs/aqm`, `docs/commands.md`, the man page and the completions.
     """
     root = Path(__file__).parents[1]
-    write(root / "python/penstock/model/kinds.py", source())
+    write(root / KINDS, source())
     write(root / "docs/reference.md", reference.source())
     write(root / "docs/profiles.md", profiles.source())
     pages.write(root / "docs")
@@ -273,10 +284,7 @@ def _class(
     lines += [f"    {field}: {type_}" for field, type_, _ in inner]
     for p in row["params"]:
         required = p["auto"] == "required"
-        line = f"    {_field(p)}: {_type(p)}" + ("" if required else " | None = None")
-        if len(line) > WIDTH:  # as ruff wraps it
-            line = f"    {_field(p)}: (\n        {_type(p)} | None\n    ) = None"
-        lines.append(line)
+        lines.append(f"    {_field(p)}: {_type(p)}" + ("" if required else " | None = None"))
     return "\n".join(lines) + "\n"
 
 

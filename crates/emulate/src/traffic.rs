@@ -379,9 +379,13 @@ fn iperf3_tcp(
 }
 
 /// Returns the bytes per packet that the wire counts in addition to IP's, from the header bytes
-/// that the scenario counts per segment.
+/// that the scenario counts per segment: beyond 40, or none where it counts the timestamps that the
+/// kernel's segments have.
 pub fn header(tcp: &TcpParams) -> i32 {
-    tcp.header_bytes() as i32 - 40
+    match tcp.header_bytes() as i32 {
+        52 => 0,
+        bytes => bytes - 40,
+    }
 }
 
 /// Keys of an entry that the kernel's TCP decides for itself.

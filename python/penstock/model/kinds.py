@@ -1438,7 +1438,22 @@ class _Tcp(_Traffic):
     """
 
     tcp: (
-        Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat", "bbr", "bbr3", "prague"] | None
+        Literal[
+            "tahoe",
+            "reno",
+            "newreno",
+            "sack",
+            "vegas",
+            "westwood",
+            "highspeed",
+            "cubic",
+            "dctcp",
+            "ledbat",
+            "bbr",
+            "bbr3",
+            "prague",
+        ]
+        | None
     ) = None
     ecn: Literal["off", "classic", "mecn", "accecn", "sce"] | None = None
     segment: str | None = None
