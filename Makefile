@@ -30,7 +30,7 @@ SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
-.PHONY: help setup demo reproduce nearest evaluate picture stability test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real oracle wheel bench docs site lab dist crates mecn test-long accept debs clean
+.PHONY: help setup demo reproduce nearest evaluate picture stability test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -129,6 +129,10 @@ validate-real: setup ## the simulator against real packets on this machine, twel
 
 oracle: setup ## sch_red itself and our router under real TCP in a virtual machine, three seeds: a table, out/oracle.json
 	$(BIN)/python validation/oracle/oracle.py --kernel-red --penstock $(ROUTER) --ecn --adaptive --json out/oracle.json
+
+packetdrill: ## Linux's own scripts against our TCP: docs/packetdrill.md; PACKETDRILL=checkout, KERNEL=folder with the kernel's
+	@test -n "$(PACKETDRILL)" || { echo "make packetdrill PACKETDRILL=path of a checkout of github.com/google/packetdrill"; exit 1; }
+	cargo run --quiet -p penstock-packetdrill -- --list crates/packetdrill/scripts.txt --page docs/packetdrill.md --google $(PACKETDRILL) $(if $(KERNEL),--kernel $(KERNEL))
 
 wheel: $(WHEELS)/.built ## target/wheels: this machine's wheel with profile-guided optimisation, which make bench measures; minutes
 

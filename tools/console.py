@@ -25,6 +25,9 @@ LISTED = {
     "penstock reproduce all*": "accept's `demo` and `reproduce` run it",
     "penstock emulate home.toml --shell": "waits for what the reader types",
     "python dumbbell_ns3.py *": "needs ns-3's wheel, 520 MB; the page says what it printed",
+    "git clone *": "the scripts are no part of Penstock",
+    "make packetdrill *": "the scripts are no part of Penstock",
+    "cargo run -p penstock-packetdrill *": "the file is the reader's own",
     "penstock-mecn *": "needs two namespaces; tests/test_mecn_bpf.py runs it where it can",
 }
 

@@ -333,7 +333,11 @@ impl Connection {
             in_flight,
             sent: self.counters.sent,
             rto: self.rtt.timeout(),
-            open: open && !full && self.p.window_validation == Validation::Linux,
+            // Linux has one setting for a window that goes unused and for a pause.
+            open: open
+                && !full
+                && self.p.idle_restart
+                && self.p.window_validation == Validation::Linux,
         };
         if let Some(usage) = &mut self.usage {
             usage.sent(now, &s, &mut self.window);
@@ -420,7 +424,10 @@ impl Connection {
 
     /// Backs the timer off (RFC 6298, 5.5).
     pub(crate) fn back_off(&mut self) {
-        self.rtt.back_off(&self.p.rtt);
+        let syn = self.highest_ack < 0 && self.p.handshake;
+        if !(syn && u32::from(self.syns) <= self.p.rtt.linear_syns) {
+            self.rtt.back_off(&self.p.rtt);
+        }
     }
 
     /// Forgets the back-off (ns-2: SACK's partial ACKs do).
@@ -533,7 +540,17 @@ impl Connection {
     /// An ACK of new data outside recovery: advance, then grow unless it tells of a mark.
     #[inline]
     pub(crate) fn new_ack(&mut self, now: Time, ack: &Ack) {
-        let (acked, flight) = (ack.seq - self.highest_ack, self.flight());
+        self.new_ack_after(now, ack, 0);
+    }
+
+    /// The same after so many duplicates. Each of them has reported a segment, which does not count
+    /// again where every segment counts.
+    #[inline]
+    pub(crate) fn new_ack_after(&mut self, now: Time, ack: &Ack, dupacks: u32) {
+        let (mut acked, flight) = (ack.seq - self.highest_ack, self.flight());
+        if dupacks > 0 && self.p.growth == GrowthPer::Segments {
+            acked = (acked - i64::from(dupacks)).max(1);
+        }
         self.advance(now, ack);
         if self.mark == Mark::None {
             self.grow(now, acked, flight);

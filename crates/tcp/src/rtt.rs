@@ -1,6 +1,7 @@
 //! Round-trip estimation and the retransmission timeout: RFC 6298, the integer arithmetic of 4.4BSD
 //! and ns-2, or that of Linux, whose lower bound is one of the deviation and not of the timeout.
 
+use penstock_units::param::int;
 use penstock_units::{Duration, Time};
 
 penstock_units::words! {
@@ -48,6 +49,14 @@ penstock_units::params! {
             ns2: "ticks",
             linux: "linux",
             source: "RFC 6298; ns-2 and 4.4BSD count ticks in integers; Linux: tcp_rtt_estimator",
+        },
+        /// So many SYNs are sent again after `initial_rto` each, before that doubles.
+        pub linear_syns: u32 {
+            ty: int(0, 255),
+            default: 0,
+            linux: 4,
+            quiet: true,
+            source: "RFC 6298 (5.5): none; Linux: tcp_syn_linear_timeouts",
         },
     }
 }

@@ -4,8 +4,8 @@
 mod common;
 use common::*;
 use penstock_tcp::{
-    AccEcnOption, AccEcnParams, Ace, Ack, Bits, DeliveredBytes, Ecn, EctOn, FieldOrder, Receiver,
-    Recovery, Reply, Segment, Sender, TcpParams,
+    AccEcnOption, AccEcnParams, Ace, Ack, Bits, Block, DeliveredBytes, Ecn, EctOn, FieldOrder,
+    Receiver, Recovery, Reply, Segment, Sender, TcpParams,
 };
 use penstock_units::{Duration, Ecn as Codepoint, Time};
 use std::sync::Arc;
@@ -363,6 +363,19 @@ fn repaired_holes_are_no_large_acks() {
             assert_eq!(path.tcp.info().delivered_ce, 0, "{variant} {recovery:?}");
         }
     }
+}
+
+/// The first data segment is lost, and the second comes marked: the ACK that reports it still has the
+/// SYN's number, and tells of the mark.
+#[test]
+fn a_mark_behind_the_first_segment_counts() {
+    let p = TcpParams { recovery: Recovery::Sack, ..accurate(|a| a.ace = Ace::Linux) };
+    let mut s = Story::at_window(p, 10);
+    s.wait(100);
+    let mut ack = Ack { seq: 0, bits: Bits::from_number(6), n_blocks: 1, ..Ack::default() };
+    ack.blocks[0] = Block { left: 2, right: 3 };
+    s.tcp.on_ack(s.now, &ack, &mut Outbox::default());
+    assert_eq!(s.tcp.info().delivered_ce, 1);
 }
 
 /// One segment in fifty is marked, and windows are shorter than that: each way of telling marks

@@ -182,6 +182,17 @@ fn slow_start_counts_every_segment() {
     }
 }
 
+/// Without SACK duplicates report segments: of three that are acknowledged after two duplicates one
+/// is new.
+#[test]
+fn what_duplicates_reported_counts_once() {
+    let mut s = Story::connected(linux("newreno"));
+    s.wait(100).dup(0, 2).ack(3);
+    near(s.cwnd(), 11.0);
+    s.ack(5);
+    near(s.cwnd(), 13.0);
+}
+
 /// Reno in whole segments: from 10 at ssthresh, ACKs of two give the eleventh at the fifth, and the
 /// twelfth after eleven segments more. What slow start leaves of an ACK counts in avoidance.
 #[test]
@@ -231,23 +242,29 @@ fn linux_grows_what_is_used() {
 }
 
 /// A window that goes unused for a timeout: half of the way to what is used, at least the initial
-/// window, and ssthresh remembers three quarters of it.
+/// window, and ssthresh remembers three quarters of it. Linux has one setting for this and for the
+/// restart after a pause.
 #[test]
 fn an_unused_window_shrinks() {
-    let mut s = Story::given(TcpParams { initial_ssthresh: Some(20.0), ..linux("reno") }, 30);
-    s.wait(100).ack(0);
-    s.wait(100);
-    for seq in (2..=30).step_by(2) {
-        s.ack(seq);
+    for (idle_restart, wanted) in
+        [(true, [21.0, 21.0, 21.0, 15.0, 15.0, 15.0, 12.0]), (false, [21.0; 7])]
+    {
+        let p = TcpParams { initial_ssthresh: Some(20.0), idle_restart, ..linux("reno") };
+        let mut s = Story::given(p, 30);
+        s.wait(100).ack(0);
+        s.wait(100);
+        for seq in (2..=30).step_by(2) {
+            s.ack(seq);
+        }
+        near(s.cwnd(), 21.0);
+        // One segment every 100 ms: 300 ms are a timeout.
+        for (i, want) in wanted.into_iter().enumerate() {
+            s.give(1);
+            s.wait(100).ack(31 + i as i64);
+            near(s.cwnd(), want);
+        }
+        near(s.tcp.ssthresh(), 20.0);
     }
-    near(s.cwnd(), 21.0);
-    // One segment every 100 ms: 300 ms are a timeout.
-    for (i, want) in [21.0, 21.0, 21.0, 15.0, 15.0, 15.0, 12.0].into_iter().enumerate() {
-        s.give(1);
-        s.wait(100).ack(31 + i as i64);
-        near(s.cwnd(), want);
-    }
-    near(s.tcp.ssthresh(), 20.0);
 }
 
 /// 36 segments, a timeout of 300 ms, and 2 s since the last one was sent: 18, then 9, which the

@@ -292,6 +292,24 @@ fn a_lost_retransmission_is_found() {
     go(1, &[(13, 13), (3, 12)], &[18]);
 }
 
+/// The round trip that counts is that of the segment which an ACK brings last, and not of the one
+/// that was sent last (RFC 8985, 6.2, step 2). 1 and 5 to 8 are lost, 4 is late. The ACK of 1's
+/// retransmission, sent 120 ms ago, covers 4, sent 220 ms ago: 10, as old as 4, is not lost before
+/// another quarter of the smallest round trip has passed. Nothing new is lost, so that the reduction
+/// lets three out.
+#[test]
+fn the_round_trip_is_that_of_the_last_segment() {
+    let p = TcpParams { initial_window: 10, initial_ssthresh: Some(10.0), ..rack("cubic") };
+    let mut s = Story::given(p, 10);
+    s.wait(100).ack(0).wait(100).take();
+    s.sack(0, &[(2, 3)]).sack(0, &[(9, 9), (2, 3)]);
+    assert_eq!(s.sent(), [1]);
+    s.wait(120).sack(4, &[(9, 9)]);
+    assert_eq!((s.sent(), s.tcp.info().lost, s.rto_ms()), (vec![5, 6, 7], 4, 27.0));
+    s.timer();
+    assert_eq!(s.tcp.info().lost, 5);
+}
+
 /// Of four only the last is reported: a quarter of the round trip and 2 ms later all three before
 /// it are lost. Reports of three need no wait.
 #[test]
@@ -327,6 +345,17 @@ fn reordering_is_learned() {
     s.timer();
     assert!(s.sent().contains(&4));
     assert_eq!(s.tcp.counters().timeouts, 0);
+}
+
+/// By how many segments: 4 comes after 10, so by seven of them; 1 after 10, by all ten.
+#[test]
+fn the_path_reorders_by_so_many() {
+    let mut s = Story::at_window(rack("reno"), 10);
+    s.wait(100).sack(0, &[(10, 10)]).sack(0, &[(4, 4), (10, 10)]);
+    let seen = |s: &Story| (s.tcp.info().reord_seen, s.tcp.info().reordering);
+    assert_eq!(seen(&s), (1, 7));
+    s.ack(10);
+    assert_eq!(seen(&s), (2, 10));
 }
 
 fn brisk(p: TcpParams) -> TcpParams {

@@ -81,6 +81,20 @@ fn linux_by_hand() {
     }
 }
 
+/// A SYN is tried a second apart, four times again, before the second doubles.
+#[test]
+fn linux_tries_a_syn_at_even_intervals() {
+    for (linear_syns, want) in [(4, [1, 2, 3, 4, 5, 7, 11]), (0, [1, 3, 7, 15, 31, 63, 127])] {
+        let p = TcpParams::under(Profile::Linux, "reno").unwrap();
+        let p = TcpParams { rtt: RttParams { linear_syns, ..p.rtt }, ..p };
+        let mut s = Story::given(p, 1);
+        for at in want {
+            s.timer();
+            assert_eq!((s.now, s.sent().last()), (ms(at * 1000), Some(&0)), "{linear_syns}");
+        }
+    }
+}
+
 /// Several ACKs of one round trip: its largest deviation counts once, at the end.
 #[test]
 fn linux_lowers_the_deviation_once_a_round_trip() {

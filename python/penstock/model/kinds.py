@@ -1277,6 +1277,8 @@ class _Tcp(_Traffic):
         microseconds as Linux does, where the timeout is the smoothed round trip and at least `min_rto`; one of
         "exact", "ticks", "linux"; default: exact; with profile ns-2: ticks; with profile linux: linux. Source: RFC
         6298; ns-2 and 4.4BSD count ticks in integers; Linux: tcp_rtt_estimator.
+    linear_syns: So many SYNs are sent again after `initial_rto` each, before that doubles; a whole number in [0,
+        255]; default: 0; with profile linux: 4. Source: RFC 6298 (5.5): none; Linux: tcp_syn_linear_timeouts.
     initial_window: Congestion window after the handshake; a whole number in [1, 1000]; unit: segments; default: 2;
         with profile linux: 10. Source: RFC 2581; ns-2: windowInit_ 2; Linux: RFC 6928.
     initial_ssthresh: Slow-start threshold at the start; a number in [1, 1000000000]; unit: segments; left out: no
@@ -1466,6 +1468,7 @@ class _Tcp(_Traffic):
     initial_rto: str | None = None
     tick: str | None = None
     rtt_clock: Literal["exact", "ticks", "linux"] | None = None
+    linear_syns: int | None = None
     initial_window: int | None = None
     initial_ssthresh: float | None = None
     limited_transmit: bool | None = None

@@ -24,8 +24,9 @@ pub(crate) fn on_mark(c: &mut Connection, now: Time, ack: &Ack, inflation: f64) 
 /// counts those; for classic ECN they are all the packets that the ACK newly acknowledges.
 pub(crate) fn news(c: &mut Connection, ack: &Ack, dupacks: u32) -> (Mark, i64) {
     let acked = (ack.seq - c.highest_ack).max(0);
-    if ack.seq < c.first_data() {
-        return (Mark::None, 0); // the SYN's answer
+    // The SYN's answer; or news of what comes behind the first data, to who reads AccECN closely.
+    if ack.seq < c.first_data() && (ack.n_blocks == 0 || c.decoder.is_none()) {
+        return (Mark::None, 0);
     }
     match c.agreed {
         Ecn::Off => (Mark::None, 0),

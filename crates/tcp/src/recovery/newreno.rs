@@ -56,14 +56,14 @@ impl NewReno {
             c.last_event = Event::Exited;
         }
         self.first_partial = false;
-        let recovered = std::mem::take(&mut self.fast).in_recovery;
+        let Reno { in_recovery: recovered, dupacks, .. } = std::mem::take(&mut self.fast);
         if recovered && !c.p.quirks().recovery_ends_by_growing() {
             // RFC 6582 3.2 (3), full: cwnd = min(ssthresh, max(FlightSize, SMSS) + SMSS).
             let flight = (c.max_sent - ack.seq).max(1) as f64;
             c.window.cwnd = c.window.ssthresh.min(flight + 1.0);
             c.advance(now, ack);
         } else {
-            c.new_ack(now, ack);
+            c.new_ack_after(now, ack, dupacks);
         }
     }
 

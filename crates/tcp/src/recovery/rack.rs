@@ -138,6 +138,8 @@ struct AckNews {
     sacks: bool,
     /// Something that was sent once, before the last cut, has arrived.
     of_before: bool,
+    /// The segment whose round trip is RACK's: whether it is acknowledged, and its number.
+    last: Option<(bool, i64)>,
     /// The lowest segment sent once that arrived behind a later one.
     late: Option<i64>,
     dsack: bool,
@@ -181,10 +183,10 @@ impl ReorderingWindow {
         Duration::from_ticks(min_rtt.as_ticks().saturating_mul(steps) / 4).min(srtt)
     }
 
-    /// A segment below `high`, the highest reported, came late.
+    /// Segment `low` came after those up to `high`, itself among them.
     fn late(&mut self, low: i64, high: i64) {
         self.seen += 1;
-        self.by = self.by.max((high - low).min(MOST_REORDERING) as u32);
+        self.by = self.by.max((high + 1 - low).min(MOST_REORDERING) as u32);
     }
 
     /// A DSACK says that something was sent twice for nothing: once in a round trip the window
@@ -276,7 +278,9 @@ impl LossRecovery for Rack {
             s.min_rtt.take(now, MIN_RTT_WINDOW, rtt);
         }
         if let Some(low) = s.news.late {
-            s.window.late(low, high);
+            // Linux: up to the highest reported; where all of that is acknowledged, to the ACK.
+            let all = log(c).counts().0 == 0;
+            s.window.late(low, if all { ack.seq.max(high) } else { s.high_sacked });
         }
     }
 
@@ -345,8 +349,9 @@ impl LossRecovery for Rack {
             head |= seq == c.highest_ack + 1;
             s.transmit(c, now, seq, io);
         }
-        if head {
-            // RFC 6298 (5.1); Linux starts it again with the first hole.
+        if head && s.purpose != Purpose::Reorder {
+            // RFC 6298 (5.1); Linux starts it again with the first hole, but not in the place of
+            // the timer for what may be late.
             s.purpose = Purpose::Timeout;
             c.set_timer(now);
         }
@@ -384,8 +389,17 @@ impl State {
         }
         // 6.2, step 2: what comes back so soon answers the original.
         let of_original = sent.ever_rtx() && self.min_rtt.get().is_some_and(|least| rtt < least);
-        if !of_original && (sent.at, seq + 1) > (self.newest.at, self.newest.end) {
-            self.newest = Newest { at: sent.at, end: seq + 1, rtt };
+        if of_original {
+            return;
+        }
+        // RACK.rtt is that of the segment which is looked at last, not of the newest. Linux looks
+        // at reports first, and then at what is acknowledged, each in the order of their numbers.
+        if n.last.is_none_or(|last| (in_order, seq) > last) {
+            n.last = Some((in_order, seq));
+            self.newest.rtt = rtt;
+        }
+        if (sent.at, seq + 1) > (self.newest.at, self.newest.end) {
+            (self.newest.at, self.newest.end) = (sent.at, seq + 1);
         }
     }
 
@@ -930,6 +944,6 @@ mod tests {
         assert_eq!(w.steps, 1);
         w.late(5, 12);
         w.late(10, 12);
-        assert_eq!((w.seen, w.by), (2, 7));
+        assert_eq!((w.seen, w.by), (2, 8));
     }
 }
