@@ -368,7 +368,7 @@ impl Connection {
 
     /// Lets the window grow at an ACK: `acked` segments are newly acknowledged, `flight_before`
     /// were outstanding before it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn grow(&mut self, now: Time, acked: i64, flight_before: i64) {
         // RFC 7661: whether the window was what limited us.
         let used = self.window_limited(flight_before);
@@ -517,7 +517,7 @@ impl Connection {
 
     /// Takes in an ACK of new data: sequence state, round trip, timer. Growth is
     /// [`Connection::new_ack`]'s.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, now: Time, ack: &Ack) {
         self.limited = 0;
         self.last_ack = ack.seq;

@@ -46,6 +46,9 @@ pub struct Receiver {
     /// What adapts of it.
     held: Option<Box<Held>>,
     sack: bool,
+    /// It does what few do: reports segments that arrive twice, adapts its delays, tells of some
+    /// congestion, or carries an option. The others do not ask for each.
+    special: bool,
     /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
     dsack: bool,
     twice: i64,
@@ -106,6 +109,10 @@ impl Receiver {
                 Box::new(Held::new(p.delayed_ack_timeout, p.delayed_ack_adapts, p.quickack))
             }),
             sack: p.sack(),
+            special: p.dsack()
+                || (p.delayed_ack && (p.delayed_ack_adapts || p.quickack > 0))
+                || p.ecn == Ecn::Sce
+                || (p.ecn == Ecn::AccEcn && p.accecn.accecn_option),
             dsack: p.dsack(),
             twice: -1,
             latch: p.mecn.latch,
@@ -144,14 +151,29 @@ impl Receiver {
 
     /// A segment arrives.
     pub fn on_segment(&mut self, now: Time, s: &Segment) -> Reply {
+        if self.special {
+            self.on_special_segment(now, s)
+        } else {
+            self.segment::<false>(now, s)
+        }
+    }
+
+    #[inline(never)]
+    fn on_special_segment(&mut self, now: Time, s: &Segment) -> Reply {
+        self.segment::<true>(now, s)
+    }
+
+    /// A segment arrives. `SPECIAL`: see [`Receiver::special`].
+    #[inline(always)]
+    fn segment<const SPECIAL: bool>(&mut self, now: Time, s: &Segment) -> Reply {
         let in_order = s.seq == self.next;
         let gap = !self.ooo.is_empty();
-        if self.feedback == Feedback::Some {
+        if SPECIAL && self.feedback == Feedback::Some {
             if let Some(earlier) = self.overtaken(now, s) {
                 return Reply::Now(earlier);
             }
         }
-        if self.dsack && self.has(s.seq) {
+        if SPECIAL && self.dsack && self.has(s.seq) {
             self.twice = s.seq;
         }
         self.take(s.seq);
@@ -163,7 +185,7 @@ impl Receiver {
         }
         let echoes = self.level;
         let news = self.take_mark(s);
-        if self.held.is_some() {
+        if SPECIAL && self.held.is_some() {
             self.adapt(now, echoes);
         }
         if let Some(delay) = self.delay {
@@ -175,7 +197,7 @@ impl Receiver {
             }
             self.delayed_until = Time::NEVER;
         }
-        Reply::Now(self.ack())
+        Reply::Now(if SPECIAL { self.ack() } else { self.plain_ack() })
     }
 
     /// SCE: returns the ACK that is held back, if a segment arrives in another state than it tells
@@ -231,6 +253,8 @@ impl Receiver {
     }
 
     /// Negotiation.
+    #[cold]
+    #[inline(never)]
     fn answer_syn(&mut self, s: &Segment) -> Ack {
         let p = Arc::clone(&self.p);
         let AccEcnParams { ect_on, ecn_fallback, accecn_option, .. } = p.accecn;
@@ -333,6 +357,7 @@ impl Receiver {
         seq < self.next || self.ooo.iter().any(|b| b.left <= seq && seq < b.right)
     }
 
+    #[inline(always)]
     fn take(&mut self, seq: i64) {
         if seq == self.next {
             self.next += 1;
@@ -363,7 +388,23 @@ impl Receiver {
         ack.n_blocks = (ack.n_blocks + 1).min(MAX_BLOCKS as u8);
     }
 
+    /// Returns an ACK, with all that it may carry.
     fn ack(&mut self) -> Ack {
+        let mut ack = self.plain_ack();
+        if let Some(held) = &mut self.held {
+            held.sent();
+        }
+        if self.twice >= 0 {
+            self.report_twice(&mut ack);
+        }
+        if let Some(teller) = &self.teller {
+            with_option(&mut ack, teller);
+        }
+        ack
+    }
+
+    #[inline(always)]
+    fn plain_ack(&mut self) -> Ack {
         let bits = match self.feedback {
             Feedback::None => Bits::NONE,
             Feedback::Echo | Feedback::State => classic::echo(self.level),
@@ -375,9 +416,6 @@ impl Receiver {
             self.level = Mark::None;
         }
         self.unsaid = 0;
-        if let Some(held) = &mut self.held {
-            held.sent();
-        }
         // The application takes data at once.
         let window = Ack::ALL_ROOM;
         let (seq, ecn) = (self.next - 1, self.ack_field);
@@ -387,12 +425,6 @@ impl Receiver {
                 *to = *from;
             }
             ack.n_blocks = self.ooo.len().min(MAX_BLOCKS) as u8;
-            if self.twice >= 0 {
-                self.report_twice(&mut ack);
-            }
-        }
-        if let Some(teller) = &self.teller {
-            with_option(&mut ack, teller);
         }
         ack
     }

@@ -232,6 +232,7 @@ fn srtt(c: &Connection) -> Option<Duration> {
     c.rtt.srtt(&c.p.rtt).map(Duration::from_secs_f64)
 }
 
+// Apart from its callers: what it needs of registers they would else save for every recovery.
 impl LossRecovery for Rack {
     const RECORDS: bool = true;
 
@@ -250,6 +251,7 @@ impl LossRecovery for Rack {
         info.delivered_ce = self.0.marked;
     }
 
+    #[inline(never)]
     fn hear(&mut self, c: &mut Connection, now: Time, ack: &Ack, marked: i64) {
         let s = &mut *self.0;
         let l = log(c);
@@ -284,6 +286,7 @@ impl LossRecovery for Rack {
         }
     }
 
+    #[inline(never)]
     fn on_mark(&mut self, c: &mut Connection, now: Time, ack: &Ack) {
         let s = &mut *self.0;
         s.leave(c, ack.seq);
@@ -305,6 +308,7 @@ impl LossRecovery for Rack {
         }
     }
 
+    #[inline(never)]
     fn on_ack(&mut self, c: &mut Connection, now: Time, ack: &Ack, io: &mut impl Io) {
         self.0.take_in(c, now, ack, io);
         self.send(c, now, false, u32::MAX, io);
@@ -313,6 +317,7 @@ impl LossRecovery for Rack {
 
     fn forget(&mut self, _c: &mut Connection) {}
 
+    #[inline(never)]
     fn on_timeout(&mut self, c: &mut Connection, now: Time, io: &mut impl Io) {
         let s = &mut *self.0;
         match std::mem::replace(&mut s.purpose, Purpose::Timeout) {
@@ -323,6 +328,7 @@ impl LossRecovery for Rack {
         self.send(c, now, false, u32::MAX, io);
     }
 
+    #[inline(never)]
     fn send(&mut self, c: &mut Connection, now: Time, force: bool, _burst: u32, io: &mut impl Io) {
         if !c.sends(force) {
             return;
