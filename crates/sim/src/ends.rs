@@ -73,17 +73,43 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
         bits: p.bits,
         owes_cwr: p.is(flag::OWES_CWR),
     };
-    match t.receiver.on_segment(now, &segment) {
+    let ends = f.ends;
+    if t.receiver.is_plain(&segment) {
+        let reply = t.receiver.on_plain_segment(now, &segment);
+        reply_to(net, t, ends, now, index, &segment, reply);
+    } else {
+        special(net, t, ends, now, index, &segment);
+    }
+}
+
+#[inline(never)]
+fn special(net: &mut Network, t: &mut Tcp, ends: Ends, now: Time, index: u32, s: &Segment) {
+    let reply = t.receiver.on_segment(now, s);
+    reply_to(net, t, ends, now, index, s, reply);
+}
+
+/// The packet at `index` becomes the reply to the segment that it brought.
+#[inline(always)]
+fn reply_to(
+    net: &mut Network,
+    t: &mut Tcp,
+    ends: Ends,
+    now: Time,
+    index: u32,
+    s: &Segment,
+    reply: Reply,
+) {
+    match reply {
         Reply::Now(ack) => {
-            let (dst, src, route) = (f.ends.dst, f.ends.src, f.ends.backward);
-            net.answer(index, &ack, segment.syn, src, route);
-            net.send_up(now, dst, index);
+            net.answer(index, &ack, s.syn, ends.src, ends.backward);
+            net.send_up(now, ends.dst, index);
         }
         Reply::Later => {
             let due = t.receiver.deadline().unwrap_or(Time::NEVER);
             if due < t.ack_timer_at {
                 t.ack_timer_at = due;
-                net.sched.push(due, Kind::AckTimer, p.flow);
+                let flow = net.packets.items[index as usize].flow;
+                net.sched.push(due, Kind::AckTimer, flow);
             }
             net.discard(index);
         }

@@ -151,11 +151,25 @@ impl Receiver {
 
     /// A segment arrives.
     pub fn on_segment(&mut self, now: Time, s: &Segment) -> Reply {
-        if self.special {
-            self.on_special_segment(now, s)
+        if self.is_plain(s) {
+            self.on_plain_segment(now, s)
         } else {
-            self.segment::<false>(now, s)
+            self.on_special_segment(now, s)
         }
+    }
+
+    /// Whether [`Receiver::on_plain_segment`] does for a segment.
+    #[inline]
+    pub fn is_plain(&self, s: &Segment) -> bool {
+        !self.special && !s.syn
+    }
+
+    /// [`Receiver::on_segment`] for most: no SYN, and a receiver that does nothing special. A reply
+    /// that is used where this is called then needs no memory.
+    #[inline(always)]
+    pub fn on_plain_segment(&mut self, now: Time, s: &Segment) -> Reply {
+        debug_assert!(self.is_plain(s));
+        self.segment::<false>(now, s)
     }
 
     #[inline(never)]
@@ -163,7 +177,7 @@ impl Receiver {
         self.segment::<true>(now, s)
     }
 
-    /// A segment arrives. `SPECIAL`: see [`Receiver::special`].
+    /// A segment arrives. `SPECIAL`: see [`Receiver::special`]; or it is a SYN.
     #[inline(always)]
     fn segment<const SPECIAL: bool>(&mut self, now: Time, s: &Segment) -> Reply {
         let in_order = s.seq == self.next;
@@ -177,7 +191,7 @@ impl Receiver {
             self.twice = s.seq;
         }
         self.take(s.seq);
-        if s.syn {
+        if SPECIAL && s.syn {
             if let Some(held) = &mut self.held {
                 held.open(now);
             }
