@@ -22,7 +22,8 @@ needs_chromium = pytest.mark.skipif(chromium.CHROMIUM is None, reason=chromium.M
 # A shell that puts a command into the background has it ignore Ctrl-C, and all that it starts. The
 # tests are about what Ctrl-C does.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and so would every program that a test starts
+for _number in (signal.SIGHUP, signal.SIGQUIT):  # nohup ignores the first, the background the second
+    signal.signal(_number, signal.SIG_DFL)
 
 #: RED on the link of Hollot and others (2001), for the fluid model.
 HOLLOT = """\
