@@ -44,8 +44,8 @@ RANGES = ranges(
     Range(name="pie limit", low=1, high=U32, unit="packets", source=_NUMBER),
     Range(name="pie target", low=1, high=U32, unit="us", source=_TIME),
     Range(name="pie tupdate", low=1, high=U32, unit="us", source=_TIME),
-    Range(name="pie alpha", low=0, high=32, unit="/ 16", source="iproute2, tc/q_pie.c: ALPHA_MAX"),
-    Range(name="pie beta", low=0, high=32, unit="/ 16", source="iproute2, tc/q_pie.c: BETA_MAX"),
+    Range(name="pie alpha", low=1, high=32, unit="/ 16", source="iproute2, tc/q_pie.c: ALPHA_MAX; 0 is not sent"),
+    Range(name="pie beta", low=1, high=32, unit="/ 16", source="iproute2, tc/q_pie.c: BETA_MAX; 0 is not sent"),
     Range(name="cake rtt", low=20, high=U32, unit="us", source=f"{_TIME}; its target is a twentieth of it"),
     Range(name="cake memlimit", low=1, high=U32, unit="B", source=_SIZE),
     Range(
