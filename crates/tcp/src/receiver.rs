@@ -27,8 +27,7 @@ pub struct Receiver {
     unsaid: u8,
     /// The last segment met some congestion (SCE).
     some: bool,
-    /// Linux's rules of when to say so, and the ECN field of the last packet.
-    linux_rules: bool,
+    /// The ECN field of the last packet.
     last_field: Codepoint,
     /// The ECN field of ACKs.
     ack_field: Codepoint,
@@ -87,6 +86,8 @@ pub enum Reply {
 impl Receiver {
     /// Returns a receiver that has received nothing.
     pub fn new(p: &Arc<TcpParams>) -> Self {
+        let held = (p.delayed_ack && (p.delayed_ack_adapts || p.quickack > 0))
+            .then(|| Box::new(Held::new(p.delayed_ack_timeout, p.delayed_ack_adapts, p.quickack)));
         Receiver {
             next: 0,
             ooo: Vec::new(),
@@ -95,7 +96,6 @@ impl Receiver {
             marks: accecn::FIRST,
             unsaid: 0,
             some: false,
-            linux_rules: p.accecn.ace == Ace::Linux,
             last_field: Codepoint::NotEct,
             ack_field: Codepoint::NotEct,
             awaited: None,
@@ -105,14 +105,12 @@ impl Receiver {
             teller: None,
             delayed_until: Time::NEVER,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
-            held: (p.delayed_ack && (p.delayed_ack_adapts || p.quickack > 0)).then(|| {
-                Box::new(Held::new(p.delayed_ack_timeout, p.delayed_ack_adapts, p.quickack))
-            }),
-            sack: p.sack(),
             special: p.dsack()
-                || (p.delayed_ack && (p.delayed_ack_adapts || p.quickack > 0))
+                || held.is_some()
                 || p.ecn == Ecn::Sce
                 || (p.ecn == Ecn::AccEcn && p.accecn.accecn_option),
+            held,
+            sack: p.sack(),
             dsack: p.dsack(),
             twice: -1,
             latch: p.mecn.latch,
@@ -358,7 +356,7 @@ impl Receiver {
         let changed = std::mem::replace(&mut self.last_field, s.ecn) != s.ecn;
         self.marks = (self.marks + u8::from(ce)) & 7;
         self.unsaid += u8::from(ce);
-        if self.linux_rules {
+        if self.p.accecn.ace == Ace::Linux {
             return changed || self.unsaid >= accecn::MARKS_PER_ACK_IN_LINUX;
         }
         // RFC 9768 3.2.2.5.1: at once for the first mark after none, and when two wait to be
