@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from conftest import SMALL
+from conftest import HOLLOT, SMALL
 from penstock.cli.app import COMMANDS
 from penstock.show.table import Table
 
@@ -30,24 +30,15 @@ SWEPT = (
 """
 )
 RANGE = SMALL + '\n[sweep]\n"traffic.0.flows" = [2, 6]\n"topology.bottleneck.delay" = ["5 ms", "40 ms"]\n'
-HOLLOT = """\
-name = "%s"
-duration = "5 s"
-[topology]
-bottleneck = { rate = "15 Mbit/s", delay = "100 ms", buffer = "800 packets" }
-[aqm]
-kind = "red"
-min_th = 150
-max_th = 200
-[[traffic]]
-kind = "ftp"
-flows = 60
-tcp = "newreno"
-ecn = "off"
+SLOPES = (
+    'name = "%s"\n'
+    + HOLLOT.replace('"20 s"', '"5 s"')
+    + """
 [sweep]
 "aqm.max_p" = [0.1, 0.0123456789]
 "topology.bottleneck.buffer" = ["800 packets", "1234567 packets"]
 """
+)
 
 #: How each command is called that draws a table; the others say why they draw none.
 CALLS: dict[str, list[list[str]]] = {
@@ -134,7 +125,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in {
         "wide.toml": WIDE,
         "range.toml": RANGE,
-        "hollot.toml": HOLLOT % LONG,
+        "hollot.toml": SLOPES % LONG,
         "link.toml": f'name = "{LONG}"\n[topology.bottleneck]\nrate = "10mbit"\ndelay = "5msec"\n',
     }.items():
         (place / name).write_text(text, encoding="utf-8")

@@ -1,13 +1,8 @@
 //! Accurate ECN in a network: paths that clear ECN's field, and a queue in the way of the ACKs.
 
 mod common;
-use common::good;
-use penstock_sim::{run, Config, Handle, RunResult, GROUP_METRICS, LINK_METRICS, METRICS};
-
-fn metric(r: &RunResult, name: &str) -> f64 {
-    let i = METRICS.iter().position(|m| m.name == name).expect("a metric");
-    r.metrics[i].unwrap_or_else(|| panic!("{name}"))
-}
+use common::{good, metric};
+use penstock_sim::{run, Config, Handle, RunResult, GROUP_METRICS, LINK_METRICS};
 
 fn simulate(text: &str) -> RunResult {
     let scenario = good(text);

@@ -1,15 +1,10 @@
 //! BBR and Prague in closed loop: what a correct one shows of itself at a bottleneck.
 
 mod common;
-use common::good;
+use common::{column, good, metric, numbers};
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Column, Handle, Record, RunResult, METRICS};
+use penstock_sim::{run, Column, Handle, Record, RunResult};
 use penstock_units::Duration;
-
-fn metric(r: &RunResult, name: &str) -> f64 {
-    r.metrics[METRICS.iter().position(|m| m.name == name).unwrap()]
-        .unwrap_or_else(|| panic!("{name}"))
-}
 
 /// The goodput of each group in bit/s.
 fn goodputs(r: &RunResult) -> Vec<f64> {
@@ -21,19 +16,6 @@ fn simulate(text: &str) -> RunResult {
     let config = s.lower(s.seed()).unwrap();
     let record = Record { series: Some(Duration::from_millis(10)), ..Record::default() };
     run(&penstock_sim::Config { record, ..config }, &Handle::default()).unwrap()
-}
-
-fn column<'a>(r: &'a RunResult, table: &str, name: &str) -> &'a Column {
-    let table = r.series.iter().find(|t| t.name == table).unwrap();
-    &table.columns.iter().find(|(n, _)| n == name).unwrap().1
-}
-
-fn numbers(r: &RunResult, table: &str, name: &str) -> Vec<f64> {
-    match column(r, table, name) {
-        Column::F64(x) => x.clone(),
-        Column::U64(x) => x.iter().map(|x| *x as f64).collect(),
-        Column::Word(..) => panic!("words"),
-    }
 }
 
 /// The states in the `model` series: time, flow, word.

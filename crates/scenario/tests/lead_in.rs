@@ -2,33 +2,15 @@
 //! turns.
 
 mod common;
-use common::good;
+use common::{column, good, metric, numbers};
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Column, Handle, Record, RunResult, METRICS};
+use penstock_sim::{run, Column, Handle, Record, RunResult};
 use penstock_units::Duration;
-
-fn metric(r: &RunResult, name: &str) -> f64 {
-    r.metrics[METRICS.iter().position(|m| m.name == name).unwrap()]
-        .unwrap_or_else(|| panic!("{name}"))
-}
 
 fn simulate(s: &Scenario) -> RunResult {
     let config = s.lower(s.seed()).unwrap();
     let record = Record { series: Some(Duration::from_millis(10)), events: true, pcap: None };
     run(&penstock_sim::Config { record, ..config }, &Handle::default()).unwrap()
-}
-
-fn column<'a>(r: &'a RunResult, table: &str, name: &str) -> &'a Column {
-    let table = r.series.iter().find(|t| t.name == table).unwrap();
-    &table.columns.iter().find(|(n, _)| n == name).unwrap().1
-}
-
-fn numbers(r: &RunResult, table: &str, name: &str) -> Vec<f64> {
-    match column(r, table, name) {
-        Column::F64(x) => x.clone(),
-        Column::U64(x) => x.iter().map(|x| *x as f64).collect(),
-        Column::Word(..) => panic!("words"),
-    }
 }
 
 const LINK: &str = r#"

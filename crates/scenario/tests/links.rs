@@ -2,18 +2,12 @@
 //! replays, asymmetry, jitter, classes.
 
 mod common;
-use common::good;
+use common::{good, metric};
 use penstock_scenario::Scenario;
 use penstock_sim::{
-    run, Column, Handle, Record, RunResult, Tap, FLOW_METRICS, GROUP_METRICS, METRICS,
-    VIDEO_METRICS,
+    run, Column, Handle, Record, RunResult, Tap, FLOW_METRICS, GROUP_METRICS, VIDEO_METRICS,
 };
 use std::path::PathBuf;
-
-fn metric(r: &RunResult, name: &str) -> f64 {
-    r.metrics[METRICS.iter().position(|m| m.name == name).unwrap()]
-        .unwrap_or_else(|| panic!("{name}"))
-}
 
 fn simulate(s: &Scenario, record: Record) -> RunResult {
     let config = s.lower(s.seed()).unwrap();

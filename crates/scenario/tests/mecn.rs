@@ -1,17 +1,14 @@
 //! Multi-level ECN end to end (docs/mecn.md): who is told what where multi-level, classic and no
 //! ECN meet.
 
+mod common;
+use common::metric;
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Handle, RunResult, GROUP_METRICS, METRICS};
+use penstock_sim::{run, Handle, RunResult, GROUP_METRICS};
 
 fn simulate(text: &str) -> RunResult {
     let scenario = Scenario::from_toml(text, "mecn.toml").unwrap_or_else(|e| panic!("{e}\n{text}"));
     run(&scenario.lower(1).expect("a small run"), &Handle::default()).expect("a run")
-}
-
-fn metric(r: &RunResult, name: &str) -> f64 {
-    let i = METRICS.iter().position(|m| m.name == name).expect("a metric");
-    r.metrics[i].unwrap_or_else(|| panic!("{name}"))
 }
 
 fn of_group(r: &RunResult, group: usize, name: &str) -> f64 {

@@ -1,13 +1,8 @@
 //! `recovery = "rack"` in the simulator: CUBIC and Reno through DropTail, RED with ECN and CoDel.
 
 mod common;
-use common::good;
-use penstock_sim::{run, Handle, RunResult, METRICS};
-
-fn metric(r: &RunResult, name: &str) -> f64 {
-    r.metrics[METRICS.iter().position(|m| m.name == name).unwrap()]
-        .unwrap_or_else(|| panic!("{name}"))
-}
+use common::{good, metric};
+use penstock_sim::{run, Handle, RunResult};
 
 fn through(aqm: &str, rate: &str, tcp: &str, recovery: &str) -> RunResult {
     let ecn = if aqm == "red" { "ecn = \"classic\"" } else { "" };

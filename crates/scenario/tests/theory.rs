@@ -1,18 +1,15 @@
 //! Runs against results that are known without simulating: queueing theory, conservation,
 //! arithmetic.
 
+mod common;
+use common::metric;
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Handle, RunResult, METRICS};
+use penstock_sim::{run, Handle, RunResult};
 
 fn simulate(text: &str, seed: u64) -> RunResult {
     let scenario =
         Scenario::from_toml(text, "theory.toml").unwrap_or_else(|e| panic!("{e}\n{text}"));
     run(&scenario.lower(seed).expect("a small run"), &Handle::default()).expect("a run")
-}
-
-fn metric(r: &RunResult, name: &str) -> f64 {
-    r.metrics[METRICS.iter().position(|m| m.name == name).expect("a metric")]
-        .unwrap_or_else(|| panic!("{name}"))
 }
 
 /// Mean over seeds, and the half-width of its 99.9 % interval (normal).

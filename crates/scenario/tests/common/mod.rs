@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses some
 
 use penstock_scenario::{Scenario, ScenarioError};
+use penstock_sim::{Column, RunResult, METRICS};
 
 /// The smallest dumbbell: what is put in place of `{}` comes after it.
 pub const SMALL: &str = r#"duration = "10 s"
@@ -73,5 +74,26 @@ pub fn message(text: &str) -> String {
     match read(text) {
         Ok(_) => panic!("accepted:\n{text}"),
         Err(e) => e.to_string(),
+    }
+}
+
+/// A metric of a run, which it has.
+pub fn metric(r: &RunResult, name: &str) -> f64 {
+    r.metrics[METRICS.iter().position(|m| m.name == name).unwrap()]
+        .unwrap_or_else(|| panic!("{name}"))
+}
+
+/// A column of a series.
+pub fn column<'a>(r: &'a RunResult, table: &str, name: &str) -> &'a Column {
+    let table = r.series.iter().find(|t| t.name == table).unwrap();
+    &table.columns.iter().find(|(n, _)| n == name).unwrap().1
+}
+
+/// The same as numbers.
+pub fn numbers(r: &RunResult, table: &str, name: &str) -> Vec<f64> {
+    match column(r, table, name) {
+        Column::F64(x) => x.clone(),
+        Column::U64(x) => x.iter().map(|x| *x as f64).collect(),
+        Column::Word(..) => panic!("words"),
     }
 }
