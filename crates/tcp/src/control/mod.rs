@@ -20,6 +20,7 @@ mod prague;
 mod reno;
 mod variant;
 pub(crate) mod vegas;
+mod vegas_linux;
 mod westwood;
 pub(crate) mod window;
 
@@ -286,10 +287,21 @@ impl ControlParams {
     pub(crate) fn takes(&self, recovery: Recovery) -> bool {
         match self.name() {
             None => reno::rows().any(|v| v.recovery == Some(recovery)),
+            Some(_) if self.hears_of_states() => recovery == Recovery::Rack,
             Some(_) => match self.variant(recovery).recovery {
                 Some(own) => own == recovery,
                 None => recovery.word().is_some(),
             },
+        }
+    }
+
+    /// Whether it acts when a cut is over, or when something begins to be repaired: only
+    /// `recovery = "rack"` tells.
+    pub(crate) fn hears_of_states(&self) -> bool {
+        match self {
+            ControlParams::Vegas(p) => p.vegas == Form::Linux,
+            ControlParams::Westwood(p) => p.westwood == Form::Linux,
+            _ => false,
         }
     }
 
@@ -332,6 +344,9 @@ impl Params for Recovery {
         match named.recovery {
             None => Recovery::of_key(values),
             Some(_) if named.name == reno::WITH_RACK.name && rack() => Recovery::Rack,
+            Some(_) if values.get("vegas") == Form::Linux.value().as_ref() && rack() => {
+                Recovery::Rack
+            }
             Some(own) => own,
         }
     }
