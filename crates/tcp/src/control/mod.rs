@@ -295,6 +295,11 @@ impl ControlParams {
         }
     }
 
+    /// Whether receivers acknowledge marked segments and others apart, for Linux's DCTCP.
+    pub(crate) fn tells_marks_apart(&self) -> bool {
+        matches!(self, ControlParams::Dctcp(p) if p.dctcp == Form::Linux)
+    }
+
     /// Whether it acts when a cut is over, or when something begins to be repaired: only
     /// `recovery = "rack"` tells.
     pub(crate) fn hears_of_states(&self) -> bool {
