@@ -119,14 +119,14 @@ def test_the_table_compares_what_both_sides_have() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "name a bottleneck"),
+        ([], "name a side"),
         (["--penstock", "nowhere"], "no such file"),
-        (["--kernel-red", "--json", "."], "is a folder"),
-        (["--kernel-red", "--rate", "10"], "as 10mbit"),
-        (["--kernel-red", "--warmup", "20"], "below the duration"),
-        (["--kernel-red", "--min", "50000"], "below --max"),
-        (["--kernel-red", "--seeds", "7;8"], "as 7,8,9"),
-        (["--kernel-red", "--cc", "bbr"], "invalid choice"),
+        (["--kernel", "--json", "."], "is a folder"),
+        (["--kernel", "--rate", "10"], "as 10mbit"),
+        (["--kernel", "--warmup", "20"], "below the duration"),
+        (["--kernel", "--min", "50000"], "below --max"),
+        (["--kernel", "--seeds", "7;8"], "as 7,8,9"),
+        (["--kernel", "--cc", "bbr"], "invalid choice"),
     ],
 )
 def test_a_wrong_argument_is_said(tmp_path: Path, arguments: list[str], said: str) -> None:
@@ -137,7 +137,7 @@ def test_a_wrong_argument_is_said(tmp_path: Path, arguments: list[str], said: st
 
 
 def test_without_apt_it_says_so_and_exits_differently(tmp_path: Path) -> None:
-    done = command(tmp_path, "--kernel-red", "--cache", "cache", PATH="")
+    done = command(tmp_path, "--kernel", "--cache", "cache", PATH="")
     assert (done.returncode, done.stdout) == (oracle.UNAVAILABLE, "")
     assert "no apt-get here" in done.stderr
     assert not (tmp_path / "out.json").exists()

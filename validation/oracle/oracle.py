@@ -1,5 +1,6 @@
-"""The kernel's own queue disciplines, and Penstock's router, under the same real TCP in a virtual machine whose clock is
-virtual; and Penstock's simulator beside them.
+"""The kernel's queues and Penstock's router under the same real TCP, in a virtual machine whose clock is virtual.
+
+Penstock's simulator may stand beside them.
 
 One Linux kernel in qemu, without KVM: every instruction takes a nanosecond and every random number follows from the
 seed, so a run depends on its arguments alone and repeats byte for byte. README.md has what is built, how the parameters
@@ -39,8 +40,8 @@ STEP_US = 20_000
 #: Payload of a full segment, with timestamps.
 SEGMENT = 1448
 
-#: Bytes of tbf's bucket: two frames, so that little more than one leaves at once.
-TBF_BURST = 3000
+#: A full frame, as tbf counts it.
+FRAME = 1514
 
 #: Half-widths of Student's 95 % interval in standard errors, for 1, 2, … degrees of freedom; the last serves for more.
 T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
@@ -56,6 +57,9 @@ CONTROLS = {
     "westwood": "tcp_westwood",
     "highspeed": "tcp_highspeed",
 }
+
+#: Where packages are unpacked.
+CACHE = Path.home() / ".cache" / "penstock-oracle"
 
 #: The simulator's seeds: its runs are cheap.
 SIMULATED_SEEDS = 20
@@ -73,7 +77,7 @@ class Setting:
     """What a run consists of, but for the seed. The names of RED's parameters are tc's.
 
     delay_s: one way; flows: that many connections of one iperf3; warmup_s: not measured; queue: "red", or "fq_codel",
-    which has the kernel's defaults.
+    which has the kernel's defaults; bucket: tbf's, in bytes.
     """
 
     rate_bps: int = 10_000_000
@@ -91,6 +95,7 @@ class Setting:
     avpkt: int = 1500
     burst: int = 20
     probability: float = 0.1
+    bucket: int = 3000
 
     def wlog(self) -> int:
         """The weight's exponent, as tc finds it: the least for which `burst` packets may arrive at once.
@@ -121,17 +126,21 @@ class Setting:
         ecn = " ecn" if self.ecn else ""
         return f"red {numbers} probability {self.probability} bandwidth {self.rate_bps}bit{ecn}"
 
-    def aqm(self) -> dict[str, Any]:
-        """The same for Penstock; README.md says why these are the same."""
+    def aqm(self, early_s: float = 0.0) -> dict[str, Any]:
+        """The same for Penstock; README.md says why these are the same.
+
+        early_s: fq_codel is asked for the next packet so much before its time on the link begins.
+        """
         if self.queue == "fq_codel":
             return {
                 "kind": "fq-codel",
                 "limit": 10240,
                 "flows": 1024,
-                "target": "5 ms",
+                "target": f"{5000 + early_s * 1e6:.3f} us",
                 "interval": "100 ms",
                 "quantum": "1514 B",
                 "maxpacket": "1514 B",
+                "behind": "all",
                 "ecn": self.ecn,
             }
         return {
@@ -149,13 +158,19 @@ class Setting:
 
     def scenario(self, simulated: bool = False) -> dict[str, Any]:
         """The scenario of our router, which carries real packets, or of our simulator, whose hosts are Linux's."""
-        rate, delay = f"{self.rate_bps} bit/s", f"{self.delay_s * 1e6:.0f} us"
+        # A frame leaves tbf, whose bucket holds one, when its time on the link begins, and not when that ends.
+        early_s = FRAME * 8 / self.rate_bps if simulated else 0.0
+        rate = f"{self.rate_bps} bit/s"
+        there, back = (f"{(self.delay_s - early) * 1e6:.3f} us" for early in (early_s, 0.0))
         buffer: str | int = f"{self.limit} B" if self.queue == "red" else "10240 packets"
         flows: dict[str, Any] = {"kind": "ftp", "flows": self.flows, "tcp": self.cc}
         flows["ecn"] = "classic" if self.ecn else "off"
         if simulated:
-            # iperf3 starts all its connections at once, but for the time that its loop takes.
-            flows["start"] = {"uniform": ["0 s", "0.01 s"]}
+            # iperf3 starts all its connections at once, but for the time that its loop takes, after 1.1 s of its own
+            # and nine round trips.
+            start = 1.1 + 18 * self.delay_s
+            flows["start"] = {"uniform": [f"{start:.3f} s", f"{start + 0.01:.3f} s"]}
+            flows["tick"] = "4 ms"  # Debian's HZ is 250
             duration = self.duration_s
         else:
             flows |= {"segment": "1448 B", "window": 1000}
@@ -169,10 +184,10 @@ class Setting:
             "overhead": "66 B" if simulated else "54 B",
             "topology": {
                 "kind": "dumbbell",
-                "bottleneck": {"rate": rate, "delay": delay, "buffer": buffer},
+                "bottleneck": {"rate": rate, "delay": there, "reverse_delay": back, "buffer": buffer},
                 "access": {"rate": "1 Gbit/s", "delay": "0 s"},
             },
-            "aqm": self.aqm(),
+            "aqm": self.aqm(early_s),
             "traffic": [flows],
         }
         return {"profile": "linux", **written} if simulated else written
@@ -188,7 +203,7 @@ def texts(setting: Setting, kernel: bool) -> dict[str, bytes]:
         "bottleneck": "kernel" if kernel else "router",
         "qdisc": setting.qdisc(),
         "rate": f"{setting.rate_bps}bit",
-        "tbf_burst": TBF_BURST,
+        "tbf_burst": setting.bucket,
         "delay": f"{setting.delay_s * 1e6:.0f}us",
         "ecn": int(setting.ecn),
         "cc": setting.cc,
@@ -289,22 +304,22 @@ def kernel_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
 
 def router_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
     """The same metrics, as the router counted them over its measured window; what it does not have is left out."""
-    return _penstock(document["router"]["metrics"], setting) | {
+    found = _penstock(document["router"]["metrics"], setting)
+    # A qdisc's backlog holds the packet that waits for tbf's tokens, which is the one in service: as often as the link
+    # is busy.
+    found["queue_mean_pkts"] = (found["queue_mean_pkts"] or 0) + (found["utilization"] or 0)
+    return found | {
         "goodput_bps": _goodput(document),
         "window_mean_pkts": _window(document),
     }
 
 
-def _penstock(metrics: dict[str, float], setting: Setting) -> Metrics:
-    """What the router and the simulator count.
-
-    A qdisc's backlog holds the packet that waits for tbf's tokens, which is the one in service: as often as the link is
-    busy.
-    """
+def _penstock(metrics: dict[str, Any], setting: Setting) -> Metrics:
+    """What the router and the simulator count."""
     seconds = setting.duration_s - setting.warmup_s
     drops = ("drops_early", "drops_forced", "drops_overflow")
     return {
-        "queue_mean_pkts": metrics["queue_mean_pkts"] + metrics["utilization"],
+        "queue_mean_pkts": metrics["queue_mean_pkts"],
         "queue_sd_pkts": metrics.get("queue_sd_pkts"),
         "marks_per_s": metrics["marks_ce"] / seconds,
         "drops_per_s": sum(metrics[kind] for kind in drops) / seconds,
@@ -366,7 +381,7 @@ def table(results: dict[str, Any]) -> str:
         row = [metric]
         for estimates in sides.values():
             cell = estimates.get(metric)
-            row.append("–" if cell is None else _shown(cell))
+            row.append("–" if cell is None else shown(cell))
             if estimates is not first:
                 row.append(f"{difference(of_first, cell):+.1f} %" if cell is not None and of_first["mean"] else "–")
         rows.append(row)
@@ -378,7 +393,8 @@ def difference(one: Estimate, other: Estimate) -> float:
     return 100 * (float(other["mean"] or 0) / float(one["mean"] or 1) - 1)
 
 
-def _shown(estimate: Estimate) -> str:
+def shown(estimate: Estimate) -> str:
+    """The mean, with its interval."""
     mean = f"{estimate['mean']:.5g}"
     return mean if estimate["ci95"] is None else f"{mean} ± {estimate['ci95']:.2g}"
 
@@ -445,7 +461,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         delay_s=options.delay,
         duration_s=options.duration,
         warmup_s=options.duration // 4 if options.warmup is None else options.warmup,
-        **{name: getattr(options, name) for name in ("flows", "cc", "queue", "ecn", "adaptive", *RED)},
+        **{name: getattr(options, name) for name in ("flows", "cc", "queue", "ecn", "adaptive", "bucket", *RED)},
     )
     try:
         _check(setting, options)
@@ -453,7 +469,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"oracle.py: {error}", file=sys.stderr)
         return 2
     try:
-        results = run(setting, options.seeds, options.cache, options.kernel, options.penstock, options.simulated, options.keep)
+        results = run(
+            setting, options.seeds, options.cache, options.kernel, options.penstock, options.simulated, options.keep
+        )
     except UnavailableError as error:
         print(f"oracle.py: {error}", file=sys.stderr)
         return UNAVAILABLE
@@ -483,15 +501,16 @@ def _parser() -> argparse.ArgumentParser:
     which = parser.add_argument_group("sides (one or more)")
     which.add_argument("--kernel", action="store_true", help="tbf and the kernel's queue discipline")
     which.add_argument("--penstock", type=Path, metavar="PATH", help="the program penstock-emulate, inside the guest")
-    which.add_argument("--simulated", action="store_true", help="the simulator, its hosts with profile = \"linux\"")
+    which.add_argument("--simulated", action="store_true", help='the simulator, its hosts with profile = "linux"')
     load = parser.add_argument_group("load")
     load.add_argument("--rate", type=_rate, default=default.rate_bps, help="bottleneck, as tc writes it (10mbit)")
     load.add_argument("--delay", type=_delay, default=default.delay_s, help="one way, as tc writes it (20ms)")
+    load.add_argument("--bucket", type=int, default=default.bucket, help="bytes that tbf lets go at once (%(default)s)")
     load.add_argument("--flows", type=int, default=default.flows, help="TCP connections (%(default)s)")
     load.add_argument("--cc", choices=CONTROLS, default=default.cc, help="congestion control (%(default)s)")
     load.add_argument("--duration", type=int, default=default.duration_s, help="seconds of the guest (%(default)s)")
     load.add_argument("--warmup", type=int, help="seconds of it that are not measured (a quarter)")
-    load.add_argument("--seeds", type=_seeds, default=[7, 8, 9], help="qemu's, one run each (7,8,9)")
+    load.add_argument("--seeds", type=seeds, default=[7, 8, 9], help="qemu's, one run each (7,8,9)")
     queue = parser.add_argument_group("queue discipline")
     queue.add_argument("--queue", choices=("red", "fq_codel"), default=default.queue, help="(%(default)s)")
     queue.add_argument("--ecn", action="store_true", help="the flows are ECN-capable, and it marks")
@@ -503,8 +522,7 @@ def _parser() -> argparse.ArgumentParser:
     files = parser.add_argument_group("files")
     files.add_argument("--json", type=Path, metavar="OUT", help="results, every run")
     files.add_argument("--keep", type=Path, metavar="DIR", help="what the guests said, which is not asked for again")
-    files.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "penstock-oracle",
-                       help="unpacked packages (~/.cache/penstock-oracle)")  # fmt: skip
+    files.add_argument("--cache", type=Path, default=CACHE, help="unpacked packages (~/.cache/penstock-oracle)")
     return parser
 
 
@@ -527,6 +545,8 @@ def _check(setting: Setting, options: argparse.Namespace) -> None:
         raise ValueError(f"--warmup {setting.warmup_s}: must be at most 60, as iperf3 has it")
     if not 0 < setting.min < setting.max <= setting.limit:
         raise ValueError("--min must be above 0 and below --max, --max at most --limit")
+    if setting.bucket < FRAME:
+        raise ValueError(f"--bucket {setting.bucket}: must be at least {FRAME}, a frame")
     if setting.avpkt < 1 or setting.burst < 1:
         raise ValueError("--avpkt and --burst must be at least 1")
     if not 0 < setting.probability <= 1:
@@ -549,7 +569,8 @@ def _delay(text: str) -> float:
     return _quantity(text, {"us": 1e-6, "ms": 1e-3, "s": 1.0}, "20ms")
 
 
-def _seeds(text: str) -> list[int]:
+def seeds(text: str) -> list[int]:
+    """Reads the option of that name."""
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
         raise argparse.ArgumentTypeError(f"{text!r}: whole numbers separated by commas, as 7,8,9")
     return [int(seed) for seed in text.split(",")]
