@@ -24,11 +24,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import penstock
 from debian import Packages, UnavailableError, packages
 from image import MODULES, image, write
 from netlink import adaptive_red
-
-import penstock
 from penstock.model.scenario import Scenario, literal
 
 #: Exit status where packages cannot be had; 2 is a wrong argument, 1 a guest that failed.
@@ -283,7 +282,8 @@ def kernel_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
     seconds = (document["times_us"][-1] - document["times_us"][0]) / 1e6
 
     def rate(*counters: str) -> float:
-        return float(sum(last[counter] - first[counter] for counter in counters)) / seconds
+        change = int(sum(last[counter] - first[counter] for counter in counters))
+        return change / float(seconds)
 
     queue = [look["qlen"] for look in looks]
     red = setting.queue == "red"
@@ -347,7 +347,7 @@ def _window(document: dict[str, Any]) -> float:
     """The mean of the flows' windows, which iperf3 looks at every 0.1 s, in segments."""
     measured = (each for each in document["iperf3"]["intervals"] if not each["sum"]["omitted"])
     windows = [stream["snd_cwnd"] for each in measured for stream in each["streams"]]
-    return statistics.mean(windows) / SEGMENT
+    return float(statistics.mean(windows)) / SEGMENT
 
 
 def _goodput(document: dict[str, Any]) -> float:

@@ -313,6 +313,9 @@ impl ControlParams {
     /// Returns the row of [`VARIANTS`] for this control with this way of repairing losses. Under
     /// `recovery = "rack"` Reno's own row says so.
     pub fn variant(&self, recovery: Recovery) -> &'static VariantInfo {
+        if let ControlParams::Vegas(VegasParams { vegas: Form::Linux, .. }) = self {
+            return &vegas::IN_LINUX;
+        }
         let name = self.name();
         let fits = |v: &&VariantInfo| match name {
             Some(name) => v.name == name,
@@ -346,12 +349,11 @@ impl Params for Recovery {
     fn read(values: &Values) -> Self {
         let named: &VariantInfo = field(values, "tcp");
         let rack = || values.get("recovery") == Recovery::Rack.word().as_ref();
+        let in_linux = || values.get("vegas") == Form::Linux.value().as_ref();
         match named.recovery {
             None => Recovery::of_key(values),
             Some(_) if named.name == reno::WITH_RACK.name && rack() => Recovery::Rack,
-            Some(_) if values.get("vegas") == Form::Linux.value().as_ref() && rack() => {
-                Recovery::Rack
-            }
+            Some(_) if named.name == vegas::INFO.name && in_linux() && rack() => Recovery::Rack,
             Some(own) => own,
         }
     }

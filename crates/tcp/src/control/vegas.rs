@@ -68,6 +68,10 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     linux: Some("vegas"),
 };
 
+/// `vegas = "linux"`, which leaves repairs to `recovery = "rack"`.
+pub(crate) const IN_LINUX: VariantInfo =
+    VariantInfo { recovery: None, own: &[VegasParams::TABLE, Recovery::TABLE], ..INFO };
+
 /// The state that Vegas keeps beside the common state. Times are in seconds since the first
 /// segment.
 #[derive(Clone, Debug)]
