@@ -6,7 +6,7 @@ use crate::flow::{Ends, Flow, FlowKind, Tcp};
 use crate::network::Network;
 use crate::packet::{flag, Pkt};
 use crate::sched::Kind;
-use penstock_tcp::{Ack, Io, Reply, Segment, Sender, TcpParams, Timer};
+use penstock_tcp::{Io, Reply, Segment, Sender, TcpParams, Timer};
 use penstock_units::{Rng, Time};
 
 /// What a sender sends through: the network, and what its packets have in common.
@@ -136,8 +136,9 @@ pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: 
     }
 }
 
-/// An ACK at its sender. Returns the flow whose transfer it completes. A function of its own, with
-/// all that is done there: inlined where ACKs come from, it keeps fewer values in registers.
+/// An ACK at its sender, or a request with one. Returns the flow whose transfer it completes. A
+/// function of its own, with all that is done there: inlined where ACKs come from, it keeps fewer
+/// values in registers. The one place that calls [`Sender::on_ack`], which is thus part of it.
 #[inline(never)]
 pub(crate) fn ack(
     net: &mut Network,
@@ -149,23 +150,10 @@ pub(crate) fn ack(
     let ack = p.ack(&net.options);
     net.discard(index);
     let flow = p.flow as usize;
-    if flows[flow].ends.epoch != p.epoch {
+    if flows[flow].ends.epoch != p.epoch && !p.is(flag::REQUEST) {
         return None; // of an earlier connection
     }
-    acknowledge(net, flows, now, flow, &ack).then_some(flow)
-}
-
-/// Hands an ACK to a flow's sender. Returns whether the transfer is complete. The one place that
-/// calls [`Sender::on_ack`], which is thus part of the code of an ACK's way.
-#[inline(always)]
-pub(crate) fn acknowledge(
-    net: &mut Network,
-    flows: &mut [Flow],
-    now: Time,
-    flow: usize,
-    ack: &Ack,
-) -> bool {
-    with_sender(net, flows, now, flow, |s, wire| s.on_ack(now, ack, wire))
+    with_sender(net, flows, now, flow, |s, wire| s.on_ack(now, &ack, wire)).then_some(flow)
 }
 
 /// Lets `f` work on a flow's sender, then looks after its timer. Returns whether the transfer is

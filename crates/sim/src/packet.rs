@@ -22,6 +22,8 @@ pub(crate) mod flag {
     pub(crate) const OWES_CWR: u8 = 1 << 5;
     /// A client's request, on its way to the server.
     pub(crate) const REQUEST: u8 = 1 << 6;
+    /// No segment, and nobody answers it.
+    pub(crate) const DATAGRAM: u8 = 1 << 7;
 
     /// `bit` where `set`, without a branch.
     #[inline]

@@ -101,13 +101,12 @@ impl Network {
             kept.hop = p.hop + 1;
             return self.expect(at, next, Origin::Link(link), index);
         }
-        if let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind {
-            // Nobody answers a datagram, so its arrival needs no event.
-            u.arrives(
-                self.hosts[p.host as usize].down.send(at, p.bytes, self.window),
-                p.bytes,
-                self.window,
-            );
+        if p.is(flag::DATAGRAM) {
+            // Nobody answers it, so its arrival needs no event.
+            let down = self.hosts[p.host as usize].down.send(at, p.bytes, self.window);
+            if let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind {
+                u.arrives(down, p.bytes, self.window);
+            }
             return self.discard(index);
         }
         // The access link has one feeder: the packet's arrival at its end is known.

@@ -3,7 +3,7 @@
 //! RFC 5681, RFC 6298, RFC 3168, RFC 3042. `sending.rs` puts segments on the wire, `recovery/`
 //! repairs losses, `control/` sizes the window, and `ecn/answer.rs` answers marks.
 
-use crate::control::algorithm::{Acked, Cause, Cut, Growth};
+use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut, Growth};
 use crate::control::hystart::Watch;
 use crate::control::window::Window;
 use crate::control::Control;
@@ -133,8 +133,13 @@ pub(crate) struct Connection {
     pub(crate) stopped: bool,
     /// Somebody paces segments.
     pub(crate) paced: bool,
+    /// Nobody does, nobody holds them back otherwise, and no record is kept of them: one question
+    /// for each segment instead of three.
+    pub(crate) plain: bool,
     /// The control, or the record of what is under way, hears of every ACK.
     pub(crate) heard: bool,
+    /// Slow start has an end of its own, or cwnd is whole.
+    steps: bool,
     /// The window's use is accounted for.
     pub(crate) accounts: bool,
     pub(crate) control: Control,
@@ -202,8 +207,10 @@ impl Connection {
             waits_for_timer: false,
             stopped: false,
             paced,
+            plain: !paced && !records && p.send_overhead == Duration::ZERO,
             heard: control.watches() || records,
             log: records.then(Box::default),
+            steps: hystart.is_some() || p.whole_cwnd,
             hystart,
             sce: sce::Recent::default(),
             delivered_ce: 0,
@@ -387,13 +394,18 @@ impl Connection {
             rtt_params: &self.p.rtt,
             quirks: self.p.quirks(),
         };
-        let before = self.window.cwnd;
-        let steps = self.hystart.as_ref().is_some_and(|h| h.slow_start(&g, &mut self.window));
-        if !steps {
-            self.control.grow(&g, &mut self.window);
-        }
-        if self.p.whole_cwnd {
-            self.window.move_whole(before, &mut self.part);
+        match &mut self.control {
+            // Inlined, it needs no more of `g` than it reads.
+            Control::Reno(reno) if !self.steps => reno.grow(&g, &mut self.window),
+            control => {
+                let before = self.window.cwnd;
+                if self.hystart.as_ref().is_none_or(|h| !h.slow_start(&g, &mut self.window)) {
+                    control.grow(&g, &mut self.window);
+                }
+                if self.p.whole_cwnd {
+                    self.window.move_whole(before, &mut self.part);
+                }
+            }
         }
     }
 

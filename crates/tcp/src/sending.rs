@@ -37,14 +37,14 @@ impl Connection {
         let edge = (self.highest_ack + self.usable(inflation)).min(self.limit - 1);
         let mut left = burst;
         while self.next <= edge && left > 0 {
-            if self.holds(now, force, io) {
+            if !self.plain && self.holds(now, force, io) {
                 return;
             }
             self.put_out(now, self.next, io);
             self.next += 1;
             left -= 1;
         }
-        if left > 0 {
+        if !self.plain && left > 0 {
             self.starves();
         }
     }
@@ -98,9 +98,18 @@ impl Connection {
         pace.max(self.p.least_gap())
     }
 
-    /// Returns when a paced segment leaves.
-    #[cold]
+    /// Returns when segment `seq` leaves the host, which is when it is sent, and keeps the record of
+    /// that.
     #[inline(never)]
+    fn written_down(&mut self, now: Time, seq: i64, syn: bool) -> Time {
+        let at = if self.paced && !syn { self.departure(now) } else { now };
+        if let Some(log) = &mut self.log {
+            log.sent(at, seq);
+        }
+        at
+    }
+
+    /// Returns when a paced segment leaves.
     fn departure(&mut self, now: Time) -> Time {
         if self.p.pacing.by_fq() && self.max_sent < pace::FREE {
             return now;
@@ -164,11 +173,7 @@ impl Connection {
         let field = if retransmit { self.field_again } else { self.field };
         let (bits, ecn) = if syn { self.request() } else { (self.bits(reduced), field) };
         let idle = self.highest_ack == self.max_sent;
-        // It is sent when it leaves the host.
-        let now = if self.paced && !syn { self.departure(now) } else { now };
-        if let Some(log) = &mut self.log {
-            log.sent(now, seq);
-        }
+        let now = if self.plain { now } else { self.written_down(now, seq, syn) };
         io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced }, now);
         self.counters.sent += 1;
         if retransmit {
