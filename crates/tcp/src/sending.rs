@@ -5,6 +5,7 @@ use crate::ecn::bits::{Bits, Ecn};
 use crate::ecn::{accecn, classic, handshake, mecn};
 use crate::pace;
 use crate::segment::Segment;
+use crate::stamp::Stamp;
 use crate::timers::Timer;
 use penstock_units::{Duration, Ecn as Codepoint, Time};
 
@@ -98,15 +99,15 @@ impl Connection {
         pace.max(self.p.least_gap())
     }
 
-    /// Returns when segment `seq` leaves the host, which is when it is sent, and keeps the record of
-    /// that.
+    /// Returns when segment `seq` leaves the host, which is when it is sent, and its timestamp; and
+    /// keeps the record of that.
     #[inline(never)]
-    fn written_down(&mut self, now: Time, seq: i64, syn: bool) -> Time {
+    fn written_down(&mut self, now: Time, seq: i64, syn: bool) -> (Time, Stamp) {
         let at = if self.paced && !syn { self.departure(now) } else { now };
         if let Some(log) = &mut self.log {
             log.sent(at, seq);
         }
-        at
+        (at, self.stamp(at))
     }
 
     /// Returns when a paced segment leaves.
@@ -173,8 +174,9 @@ impl Connection {
         let field = if retransmit { self.field_again } else { self.field };
         let (bits, ecn) = if syn { self.request() } else { (self.bits(reduced), field) };
         let idle = self.highest_ack == self.max_sent;
-        let now = if self.plain { now } else { self.written_down(now, seq, syn) };
-        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced }, now);
+        let (now, stamp) =
+            if self.plain { (now, Stamp::NONE) } else { self.written_down(now, seq, syn) };
+        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced, stamp }, now);
         self.counters.sent += 1;
         if retransmit {
             self.counters.retransmits += 1;
