@@ -172,7 +172,7 @@ impl Connection {
     pub(crate) fn new(p: Arc<TcpParams>, phase: f64, records: bool) -> Self {
         let phase = Duration::from_nanos((phase * p.rtt.tick.as_nanos() as f64) as u64);
         let control = Control::new(&p.control);
-        let paced = control.paces() || p.pacing.by_fq() || p.pacing.max_rate.is_some();
+        let paced = control.paces() || p.pacing.by_window() || p.pacing.max_rate.is_some();
         let hystart = Watch::new(p.hystart.hystart, paced, p.segment_bytes());
         let records = records || control.records() || hystart.is_some();
         let accounts = p.idle_restart || p.window_validation == Validation::Linux;

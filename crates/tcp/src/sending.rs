@@ -90,9 +90,9 @@ impl Connection {
     /// Returns the time from one segment to the next, where the control or the user paces them:
     /// the longer of the two.
     pub(crate) fn gap(&self) -> Option<Duration> {
-        let pace = if self.p.pacing.by_fq() && !self.control.paces() {
+        let pace = if self.p.pacing.by_window() && !self.control.paces() {
             let srtt = self.rtt.srtt(&self.p.rtt);
-            srtt.map(|srtt| pace::of_window(&self.window, self.flight(), srtt))
+            srtt.map(|srtt| self.p.pacing.keys.of_window(&self.window, self.flight(), srtt))
         } else {
             self.control.pacing(&self.window)
         };
