@@ -1,0 +1,239 @@
+"""`make hosts`: what today's senders do beside each other, judged by what is published.
+
+    tools/hosts.py [shares|prague|trips|starts|dctcp|dip|mix…]
+
+Without a name all parts run: minutes. `docs/hosts/expected.toml` has the expectations, which were
+written down before the first run, `docs/hosts/reasons.toml` why one of them did not come true or
+stays open. A part runs its scenarios (`hosts_runs`), keeps its numbers in `docs/hosts/numbers.csv`
+and draws its figure (`hosts_figures`). At the end the tables of `docs/hosts.md` are written again
+from the files, between their marks. The same build gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from penstock import _files
+from penstock.judging.estimate import Estimate
+from penstock.judging.rules import Above, Below, Within
+from tables import filled, table
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "hosts.md"
+FOLDER = ROOT / "docs" / "hosts"
+NUMBERS, REASONS = FOLDER / "numbers.csv", FOLDER / "reasons.toml"
+EXPECTED = FOLDER / "expected.toml"
+
+Rule: TypeAlias = Above | Below | Within
+#: Name → what the runs say.
+Numbers: TypeAlias = Mapping[str, Estimate]
+#: The questions, in the order of the page.
+QUESTIONS = {
+    "shares": "BBR beside CUBIC",
+    "prague": "Prague beside classic senders",
+    "trips": "Round trips",
+    "starts": "The first seconds",
+    "dctcp": "DCTCP",
+    "dip": "Proportional rate reduction",
+    "mix": "All three in one link",
+}
+VERDICTS = {True: "as expected", False: "**not**", None: "open"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What one source leads to expect of one number."""
+
+    question: str
+    what: str
+    number: str
+    unit: str
+    rule: Rule
+    source: str
+
+    def verdict(self, found: Estimate | None) -> bool | None:
+        """Returns whether the interval keeps the rule; `None` where it does not decide."""
+        if found is None or found.low is None or found.high is None:
+            return None
+        return self.rule.decided(found.low, found.high)
+
+
+def expectations() -> list[Expectation]:
+    """Returns what was written down before the runs."""
+    tree = tomllib.loads(EXPECTED.read_text(encoding="utf-8"))
+    return [
+        Expectation(
+            question=question,
+            what=row["what"],
+            number=row["number"],
+            unit=row["unit"],
+            rule=_rule(row),
+            source=row["source"],
+        )
+        for question, rows in tree.items()
+        for row in rows
+    ]
+
+
+def _rule(row: Mapping[str, Any]) -> Rule:
+    if "above" in row:
+        return Above(row["above"])
+    return Below(row["below"]) if "below" in row else Within(*row["within"])
+
+
+# ---- the files
+
+
+def numbers() -> dict[str, Estimate]:
+    """Returns what the runs said."""
+    if not NUMBERS.exists():
+        return {}
+    with NUMBERS.open(newline="", encoding="utf-8") as text:
+        return {row["number"]: _read(row) for row in csv.DictReader(text)}
+
+
+def _read(row: Mapping[str, str]) -> Estimate:
+    mean, low, high = (float(row[key]) if row[key] else None for key in ("mean", "low", "high"))
+    half = None if low is None or high is None else (high - low) / 2
+    return Estimate(mean, half, int(row["runs"]), low, high)
+
+
+def keep(part: str, found: Numbers) -> None:
+    """Writes the numbers of a part into their file, in place of its older ones."""
+    kept = {name: each for name, each in numbers().items() if name not in found}
+    own = {each.number for each in expectations() if each.question == part}
+    kept = {name: each for name, each in kept.items() if name not in own} | dict(found)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["number", "mean", "low", "high", "runs"])
+    for name, each in sorted(kept.items()):
+        ends = (each.mean, each.low, each.high)
+        writer.writerow([name, *("" if x is None else f"{x:.6g}" for x in ends), each.n])
+    _files.write(NUMBERS, text.getvalue())
+
+
+def reasons() -> dict[str, str]:
+    """Returns why numbers are not what was expected, by the name of the number."""
+    if not REASONS.exists():
+        return {}
+    said: dict[str, str] = tomllib.loads(REASONS.read_text(encoding="utf-8"))
+    return said
+
+
+# ---- the page
+
+
+def page(text: str) -> str:
+    """Returns the page with its tables written again from the files."""
+    rows, found, why = expectations(), numbers(), reasons()
+    text = filled(text, "tools/hosts.py: summary", summary(rows, found))
+    for question in QUESTIONS:
+        own = [each for each in rows if each.question == question]
+        lines = [*judged(own, found), "", *explained(own, found, why)]
+        text = filled(text, f"tools/hosts.py: {question}", lines)
+    return text
+
+
+def summary(rows: Sequence[Expectation], found: Numbers) -> list[str]:
+    """Returns how many expectations came true, question by question."""
+    lines = []
+    for question, title in QUESTIONS.items():
+        said = [each.verdict(found.get(each.number)) for each in rows if each.question == question]
+        counts = [str(said.count(verdict)) for verdict in VERDICTS]
+        lines.append([title, str(len(said)), *counts])
+    total = [str(sum(int(line[i]) for line in lines)) for i in range(1, 5)]
+    header = ["question", "expectations", "as expected", "not", "open"]
+    return table(header, [*lines, ["all", *total]], "lr")
+
+
+def judged(rows: Sequence[Expectation], found: Numbers) -> list[str]:
+    """Returns the expectations of a question, with what the runs say and the verdict."""
+    lines = [
+        [
+            each.what,
+            f"{ruled(each.rule)} {each.unit}".strip(),
+            said(found.get(each.number)),
+            VERDICTS[each.verdict(found.get(each.number))] if found else "–",
+            each.source,
+        ]
+        for each in rows
+    ]
+    return table(["what", "expected", "runs", "verdict", "source"], lines, "lrrll")
+
+
+def explained(
+    rows: Sequence[Expectation], found: Numbers, why: Mapping[str, str]
+) -> Iterator[str]:
+    """Yields the reason of each verdict that is not as expected."""
+    for each in rows:
+        verdict = each.verdict(found.get(each.number))
+        if found and verdict is not True:
+            word = "Not" if verdict is False else "Open"
+            yield f"- {word}: {each.what}. {why.get(each.number, 'No reason is known.')}"
+
+
+def unexplained() -> list[str]:
+    """Returns the numbers whose verdict lacks a reason, and the reasons that no verdict needs."""
+    found, why = numbers(), reasons()
+    wanted = {
+        each.number
+        for each in expectations()
+        if found and each.verdict(found.get(each.number)) is not True
+    }
+    return sorted(wanted ^ why.keys())
+
+
+def ruled(rule: Rule) -> str:
+    """Returns a rule in words.
+
+    >>> ruled(Within(0.9, 1.1))
+    '0.9 to 1.1'
+    """
+    if isinstance(rule, Above):
+        return f"above {rule.bound:g}"
+    if isinstance(rule, Below):
+        return f"below {rule.bound:g}"
+    return f"{rule.low:g} to {rule.high:g}"
+
+
+def said(found: Estimate | None) -> str:
+    """Returns a mean with its interval, the ends as exact as the interval is wide."""
+    if found is None or found.mean is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return f"{found.mean:.3g}"
+    width = found.high - found.low
+    if width <= 1e-9 * max(1.0, abs(found.mean)):
+        return f"{found.mean:.3g}"
+    digits = max(0, min(3, 1 - math.floor(math.log10(width))))
+    mean, low, high = (
+        f"{round(x, digits) + 0.0:.{digits}f}" for x in (found.mean, found.low, found.high)
+    )
+    return f"{mean} ({low} to {high})".replace("-", "−")
+
+
+# ---- the command
+
+
+def main(names: Sequence[str]) -> int:
+    """Does these parts, or all; returns the exit status."""
+    import hosts_runs
+
+    for name in names or QUESTIONS:
+        hosts_runs.PARTS[name](FOLDER, lambda found, name=name: keep(name, found))
+    _files.write(PAGE, page(PAGE.read_text(encoding="utf-8")))
+    for name in unexplained():
+        print(f"{REASONS.relative_to(ROOT)}: {name}: verdict and reason do not go together")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
