@@ -2,8 +2,8 @@
 
     tools/hosts.py [shares|prague|trips|starts|dctcp|dip|mix…]
 
-Without a name all parts run: minutes. `docs/hosts/expected.toml` has the expectations, which were
-written down before the first run, `docs/hosts/reasons.toml` why one of them did not come true or
+Without a name all parts run: minutes. `docs/hosts/expected.csv` has the expectations, which were
+written down before the first run, `docs/hosts/reasons.csv` why one of them did not come true or
 stays open. A part runs its scenarios (`hosts_runs`), keeps its numbers in `docs/hosts/numbers.csv`
 and draws its figure (`hosts_figures`). At the end the tables of `docs/hosts.md` are written again
 from the files, between their marks. The same build gives the same bytes.
@@ -15,7 +15,6 @@ import csv
 import io
 import math
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +28,8 @@ from tables import filled, table
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "hosts.md"
 FOLDER = ROOT / "docs" / "hosts"
-NUMBERS, REASONS = FOLDER / "numbers.csv", FOLDER / "reasons.toml"
-EXPECTED = FOLDER / "expected.toml"
+NUMBERS, REASONS = FOLDER / "numbers.csv", FOLDER / "reasons.csv"
+EXPECTED = FOLDER / "expected.csv"
 
 Rule: TypeAlias = Above | Below | Within
 #: Name → what the runs say.
@@ -68,25 +67,25 @@ class Expectation:
 
 def expectations() -> list[Expectation]:
     """Returns what was written down before the runs."""
-    tree = tomllib.loads(EXPECTED.read_text(encoding="utf-8"))
-    return [
-        Expectation(
-            question=question,
-            what=row["what"],
-            number=row["number"],
-            unit=row["unit"],
-            rule=_rule(row),
-            source=row["source"],
-        )
-        for question, rows in tree.items()
-        for row in rows
-    ]
+    return [Expectation(**{**row, "rule": _rule(row["rule"])}) for row in _rows(EXPECTED)]
 
 
-def _rule(row: Mapping[str, Any]) -> Rule:
-    if "above" in row:
-        return Above(row["above"])
-    return Below(row["below"]) if "below" in row else Within(*row["within"])
+def _rule(words: str) -> Rule:
+    """Returns the rule that is written as `above 80`, `below 2` or `0.9 to 1.1`."""
+    if words.startswith("above "):
+        return Above(float(words[6:]))
+    if words.startswith("below "):
+        return Below(float(words[6:]))
+    low, _, high = words.partition(" to ")
+    return Within(float(low), float(high))
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    """Returns the rows of a file; none where there is no file yet."""
+    if not file.exists():
+        return []
+    with file.open(newline="", encoding="utf-8") as text:
+        return list(csv.DictReader(text))
 
 
 # ---- the files
@@ -94,10 +93,7 @@ def _rule(row: Mapping[str, Any]) -> Rule:
 
 def numbers() -> dict[str, Estimate]:
     """Returns what the runs said."""
-    if not NUMBERS.exists():
-        return {}
-    with NUMBERS.open(newline="", encoding="utf-8") as text:
-        return {row["number"]: _read(row) for row in csv.DictReader(text)}
+    return {row["number"]: _read(row) for row in _rows(NUMBERS)}
 
 
 def _read(row: Mapping[str, str]) -> Estimate:
@@ -122,10 +118,7 @@ def keep(part: str, found: Numbers) -> None:
 
 def reasons() -> dict[str, str]:
     """Returns why numbers are not what was expected, by the name of the number."""
-    if not REASONS.exists():
-        return {}
-    said: dict[str, str] = tomllib.loads(REASONS.read_text(encoding="utf-8"))
-    return said
+    return {row["number"]: row["reason"] for row in _rows(REASONS)}
 
 
 # ---- the page
@@ -162,7 +155,7 @@ def judged(rows: Sequence[Expectation], found: Numbers) -> list[str]:
             f"{ruled(each.rule)} {each.unit}".strip(),
             said(found.get(each.number)),
             VERDICTS[each.verdict(found.get(each.number))] if found else "–",
-            each.source,
+            each.source.replace("*", "\\*"),
         ]
         for each in rows
     ]
