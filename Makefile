@@ -127,8 +127,9 @@ validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md
 validate-real: setup ## the simulator against real packets on this machine, twelve cases, 20 minutes: a table, out/validate-real
 	$(BIN)/penstock validate-real scenarios/real/*.toml --out out/validate-real
 
-oracle: setup ## sch_red itself and our router under real TCP in a virtual machine, three seeds: a table, out/oracle.json
-	$(BIN)/python validation/oracle/oracle.py --kernel-red --penstock $(ROUTER) --ecn --adaptive --json out/oracle.json
+oracle: setup ## the kernel's queues under its own TCP in a virtual machine, beside our router and our simulator: two tables, half an hour
+	$(BIN)/python validation/oracle/oracle.py --kernel --penstock $(ROUTER) --ecn --adaptive --json out/oracle.json
+	$(BIN)/python validation/oracle/controls.py --out out/oracle
 
 packetdrill: ## Linux's own scripts against our TCP: docs/packetdrill.md; PACKETDRILL=checkout, KERNEL=folder with the kernel's
 	@test -n "$(PACKETDRILL)" || { echo "make packetdrill PACKETDRILL=path of a checkout of github.com/google/packetdrill"; exit 1; }

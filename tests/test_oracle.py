@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import controls
 import debian
 import image
 import netlink
@@ -92,6 +93,40 @@ def test_penstock_takes_the_scenario(ecn: bool, adaptive: bool, kind: str) -> No
     assert (aqm["kind"], aqm["w_q"], aqm["gentle"], aqm["ecn"]) == (kind, 1 / 16, False, ecn)
 
 
+@pytest.mark.parametrize("name", controls.CASES)
+def test_the_simulator_takes_the_scenario_of_each_control(name: str) -> None:
+    setting = controls.CASES[name]
+    written = setting.scenario(simulated=True)
+    resolved = Scenario.from_toml("".join(f"{key} = {literal(value)}\n" for key, value in written.items())).resolved
+    link, flows, aqm = resolved["topology"]["bottleneck"], resolved["traffic"][0], resolved["aqm"]
+    assert (resolved["profile"], resolved["overhead"], flows["segment"]) == ("linux", "66 B", "1448 B")
+    assert flows["tcp"] == setting.cc
+    assert flows["recovery"] == "rack"
+    assert flows["ecn"] == ("off" if setting.cc == "vegas" else "classic")
+    assert (aqm["kind"], aqm["ecn"]) == (setting.queue.replace("_", "-"), setting.ecn)
+    # A frame of 1514 B takes 1.2112 ms at 10 Mbit/s; tbf lets it go so much earlier, and asks for the next.
+    if setting.rate_bps == 10_000_000:
+        assert (written["topology"]["bottleneck"]["delay"], link["reverse_delay"]) == ("18788.800 us", "20 ms")
+    if setting.queue == "fq_codel":
+        assert aqm["behind"] == "all"
+        assert "target 5ms" in setting.qdisc()
+    if setting.queue == "fq_codel" and setting.rate_bps == 10_000_000:
+        assert setting.aqm(12112 / setting.rate_bps)["target"] == "6211.200 us"
+
+
+def test_a_pair_agrees_by_the_bound_or_by_the_interval() -> None:
+    def estimate(mean: float, ci95: float) -> oracle.Estimate:
+        return {"mean": mean, "ci95": ci95, "n": 3}
+
+    for kernel, simulated, how in [
+        (estimate(10, 0.1), estimate(10.9, 0.1), "yes"),
+        (estimate(10, 1.0), estimate(11.3, 1.0), "interval"),  # √2
+        (estimate(10, 1.0), estimate(11.5, 1.0), "no"),
+        (estimate(0, 0), estimate(0.1, 0.01), "no"),
+    ]:
+        assert controls.agrees(kernel, simulated) == how
+
+
 def test_the_message_is_as_long_as_its_parts_say() -> None:
     message = netlink.adaptive_red(
         limit=300_000, th=(15_000, 45_000), wlog=4, max_p=1.0, ecn=True, avpkt=1500, rate_bps=10_000_000
@@ -105,11 +140,12 @@ def test_the_message_is_as_long_as_its_parts_say() -> None:
 
 def test_the_table_compares_what_both_sides_have() -> None:
     def side(queue: float, **more: float) -> dict[str, Any]:
-        return {"summary": oracle.summary([{"queue_mean_pkts": queue + step, **more} for step in (-1, 0, 1)])}
+        runs: list[oracle.Metrics] = [{"queue_mean_pkts": queue + step, **more} for step in (-1, 0, 1)]
+        return {"runs": runs, "summary": oracle.summary(runs)}
 
-    results = {"seeds": [1, 2, 3], "sch_red": side(10, max_p_mean=0.1), "penstock": side(11)}
+    results = {"kernel": side(10, max_p_mean=0.1), "router": side(11)}
     assert oracle.table(results).splitlines() == [
-        "| metric | kernel (n 3) | Penstock (n 3) | difference |",
+        "| metric | kernel (n 3) | router (n 3) | difference |",
         "| --- | --- | --- | --- |",
         "| queue_mean_pkts | 10 ± 2.5 | 11 ± 2.5 | +10.0 % |",  # 4.303/√3
         "| max_p_mean | 0.1 ± 0 | – | – |",
@@ -119,14 +155,16 @@ def test_the_table_compares_what_both_sides_have() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "name a bottleneck"),
+        ([], "name a side"),
         (["--penstock", "nowhere"], "no such file"),
-        (["--kernel-red", "--json", "."], "is a folder"),
-        (["--kernel-red", "--rate", "10"], "as 10mbit"),
-        (["--kernel-red", "--warmup", "20"], "below the duration"),
-        (["--kernel-red", "--min", "50000"], "below --max"),
-        (["--kernel-red", "--seeds", "7;8"], "as 7,8,9"),
-        (["--kernel-red", "--cc", "bbr"], "invalid choice"),
+        (["--kernel", "--json", "."], "is a folder"),
+        (["--kernel", "--rate", "10"], "as 10mbit"),
+        (["--kernel", "--warmup", "20"], "below the duration"),
+        (["--kernel", "--min", "50000"], "below --max"),
+        (["--kernel", "--seeds", "7;8"], "as 7,8,9"),
+        (["--kernel", "--cc", "bic"], "invalid choice"),
+        (["--kernel", "--queue", "fq_codel", "--adaptive"], "not with --queue fq_codel"),
+        (["--kernel", "--bucket", "1500"], "a frame"),
     ],
 )
 def test_a_wrong_argument_is_said(tmp_path: Path, arguments: list[str], said: str) -> None:
@@ -137,7 +175,7 @@ def test_a_wrong_argument_is_said(tmp_path: Path, arguments: list[str], said: st
 
 
 def test_without_apt_it_says_so_and_exits_differently(tmp_path: Path) -> None:
-    done = command(tmp_path, "--kernel-red", "--cache", "cache", PATH="")
+    done = command(tmp_path, "--kernel", "--cache", "cache", PATH="")
     assert (done.returncode, done.stdout) == (oracle.UNAVAILABLE, "")
     assert "no apt-get here" in done.stderr
     assert not (tmp_path / "out.json").exists()

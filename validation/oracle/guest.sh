@@ -7,6 +7,8 @@ trap '' PIPE
 trap 'echo "line $LINENO: $BASH_COMMAND" >&2' ERR
 . /settings
 while read -r module; do insmod "/modules/$module.ko"; done </modules/order
+# Namespaces may take by default only what is allowed to all.
+sysctl -qw net.ipv4.tcp_allowed_congestion_control="reno $cc"
 
 in_ns() { local ns=$1; shift; ip netns exec "$ns" "$@"; }
 
@@ -19,7 +21,8 @@ ip -n r link add rc type veth peer name c0 netns c
 ip -n r link add rs type veth peer name s0 netns s
 for host in c s; do
   in_ns $host ethtool -K ${host}0 tx off >/dev/null # whole checksums, no segment above the MTU
-  in_ns $host sysctl -qw net.ipv4.tcp_ecn=$ecn net.ipv4.tcp_no_metrics_save=1
+  # The control at both ends: dctcp's receiver answers marks otherwise, too.
+  in_ns $host sysctl -qw net.ipv4.tcp_ecn=$ecn net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_congestion_control=$cc
   ip -n $host link set ${host}0 up
   ip -n r link set r$host up
 done
@@ -35,7 +38,7 @@ if [ "$bottleneck" = kernel ]; then
   in_ns r sysctl -qw net.ipv4.ip_forward=1
   for host in c s; do in_ns $host tc qdisc add dev ${host}0 root netem delay $delay limit 10000; done
   in_ns r tc qdisc add dev rs root handle 1: tbf rate $rate burst $tbf_burst limit 10000000
-  in_ns r tc qdisc add dev rs parent 1:1 handle 10: red $red
+  in_ns r tc qdisc add dev rs parent 1:1 handle 10: $qdisc
   if [ -e /adaptive ]; then
     # A message of netlink's as it is, but for the interface's number; an error in the answer fails.
     in_ns r perl -e 'local $/; open(F, "<:raw", "/adaptive") or die $!; my $m = <F>;
@@ -61,7 +64,7 @@ in_ns s iperf3 -s -1 -D >&2
 sleep 0.2
 
 begin=${EPOCHREALTIME/./}
-in_ns c timeout $((duration + 30)) iperf3 -4 -J -i 0 -c $server -C $cc -P $flows -O $warmup -t $((duration - warmup)) \
+in_ns c timeout $((duration + 30)) iperf3 -4 -J -i 0.1 -c $server -C $cc -P $flows -O $warmup -t $((duration - warmup)) \
   >/tmp/iperf.json &
 client=$!
 
@@ -97,6 +100,7 @@ echo "{\"kernel\": \"$(uname -r)\", \"times_us\": [$(paste -sd, /tmp/times)], \"
 sed '$!s/$/,/' /tmp/samples
 echo '], "iperf3":'
 cat /tmp/iperf.json
+echo ", \"netstat\": \"$(in_ns c awk '/^TcpExt:/ { printf "%s ", $0 }' /proc/net/netstat)\""
 echo ', "router":'
 cat /tmp/router.json
 echo '}'

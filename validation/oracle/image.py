@@ -15,7 +15,7 @@ from debian import Packages, UnavailableError
 HERE = Path(__file__).parent
 
 #: Kernel modules the guest loads; what they need comes along, what is built in is left out.
-MODULES = ("veth", "af_packet", "sch_netem", "sch_tbf", "sch_red")
+MODULES = ("veth", "af_packet", "sch_netem", "sch_tbf", "sch_red", "sch_fq_codel")
 
 #: Programs of the guest besides busybox's.
 PROGRAMS = ("bash", "ethtool", "ip", "iperf3", "perl", "tc")

@@ -1,4 +1,6 @@
-"""The kernel's own RED, and Penstock's router, under the same real TCP in a virtual machine whose clock is virtual.
+"""The kernel's queues and Penstock's router under the same real TCP, in a virtual machine whose clock is virtual.
+
+Penstock's simulator may stand beside them.
 
 One Linux kernel in qemu, without KVM: every instruction takes a nanosecond and every random number follows from the
 seed, so a run depends on its arguments alone and repeats byte for byte. README.md has what is built, how the parameters
@@ -8,6 +10,7 @@ correspond, and results.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import re
@@ -21,9 +24,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import penstock
 from debian import Packages, UnavailableError, packages
-from image import image, write
+from image import MODULES, image, write
 from netlink import adaptive_red
+from penstock.model.scenario import Scenario, literal
 
 #: Exit status where packages cannot be had; 2 is a wrong argument, 1 a guest that failed.
 UNAVAILABLE = 77
@@ -31,14 +36,35 @@ UNAVAILABLE = 77
 #: Time between two looks at the qdisc.
 STEP_US = 20_000
 
-#: Bytes of tbf's bucket: two frames, so that little more than one leaves at once.
-TBF_BURST = 3000
+#: Payload of a full segment, with timestamps.
+SEGMENT = 1448
+
+#: A full frame, as tbf counts it.
+FRAME = 1514
 
 #: Half-widths of Student's 95 % interval in standard errors, for 1, 2, … degrees of freedom; the last serves for more.
 T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
        2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045)  # fmt: skip
 
+#: Congestion controls of Debian's kernel; those with a module's name are none of the kernel's own.
+CONTROLS = {
+    "reno": None,
+    "cubic": None,
+    "bbr": "tcp_bbr",
+    "dctcp": "tcp_dctcp",
+    "vegas": "tcp_vegas",
+    "westwood": "tcp_westwood",
+    "highspeed": "tcp_highspeed",
+}
+
+#: Where packages are unpacked.
+CACHE = Path.home() / ".cache" / "penstock-oracle"
+
+#: The simulator's seeds: its runs are cheap.
+SIMULATED_SEEDS = 20
+
 Metrics = dict[str, float | None]
+Estimate = dict[str, float | int | None]
 
 
 class GuestError(Exception):
@@ -49,13 +75,15 @@ class GuestError(Exception):
 class Setting:
     """What a run consists of, but for the seed. The names of RED's parameters are tc's.
 
-    delay_s: one way; flows: that many connections of one iperf3; warmup_s: not measured.
+    delay_s: one way; flows: that many connections of one iperf3; warmup_s: not measured; queue: "red", or "fq_codel",
+    which has the kernel's defaults; bucket: tbf's, in bytes.
     """
 
     rate_bps: int = 10_000_000
     delay_s: float = 0.02
     flows: int = 4
     cc: str = "reno"
+    queue: str = "red"
     duration_s: int = 20
     warmup_s: int = 5
     ecn: bool = False
@@ -66,6 +94,7 @@ class Setting:
     avpkt: int = 1500
     burst: int = 20
     probability: float = 0.1
+    bucket: int = 3000
 
     def wlog(self) -> int:
         """The weight's exponent, as tc finds it: the least for which `burst` packets may arrive at once.
@@ -82,15 +111,38 @@ class Setting:
             f"--burst {self.burst}: there is no weight for it at --min {self.min} and --avpkt {self.avpkt}"
         )
 
-    def red(self) -> str:
-        """The arguments of tc's red; adaptive it becomes afterwards."""
+    def modules(self) -> tuple[str, ...]:
+        """The kernel modules that a run needs."""
+        module = CONTROLS[self.cc]
+        return (*MODULES, module) if module else MODULES
+
+    def qdisc(self) -> str:
+        """The arguments of tc's red or fq_codel; adaptive it becomes afterwards."""
+        if self.queue == "fq_codel":
+            ecn = "ecn" if self.ecn else "noecn"
+            return f"fq_codel limit 10240 flows 1024 target 5ms interval 100ms quantum 1514 {ecn}"
         numbers = f"limit {self.limit} min {self.min} max {self.max} avpkt {self.avpkt} burst {self.burst}"
         ecn = " ecn" if self.ecn else ""
-        return f"{numbers} probability {self.probability} bandwidth {self.rate_bps}bit{ecn}"
+        return f"red {numbers} probability {self.probability} bandwidth {self.rate_bps}bit{ecn}"
 
-    def scenario(self) -> dict[str, Any]:
-        """The same for Penstock; README.md says why these are the same."""
-        aqm = {
+    def aqm(self, early_s: float = 0.0) -> dict[str, Any]:
+        """The same for Penstock; README.md says why these are the same.
+
+        early_s: fq_codel is asked for the next packet so much before its time on the link begins.
+        """
+        if self.queue == "fq_codel":
+            return {
+                "kind": "fq-codel",
+                "limit": 10240,
+                "flows": 1024,
+                "target": f"{5000 + early_s * 1e6:.3f} us",
+                "interval": "100 ms",
+                "quantum": "1514 B",
+                "maxpacket": "1514 B",
+                "behind": "all",
+                "ecn": self.ecn,
+            }
+        return {
             "kind": "ared" if self.adaptive else "red",
             "unit": "bytes",
             "mean_packet": f"{self.avpkt} B",
@@ -102,23 +154,42 @@ class Setting:
             "ecn": self.ecn,
             "forced": "mark",
         }
+
+    def scenario(self, simulated: bool = False) -> dict[str, Any]:
+        """The scenario of our router, which carries real packets, or of our simulator, whose hosts are Linux's."""
+        # A frame leaves tbf, whose bucket holds one, when its time on the link begins, and not when that ends.
+        early_s = FRAME * 8 / self.rate_bps if simulated else 0.0
         rate = f"{self.rate_bps} bit/s"
-        ecn = "classic" if self.ecn else "off"
-        flows = {"kind": "ftp", "flows": self.flows, "tcp": self.cc, "ecn": ecn, "segment": "1448 B", "window": 1000}
-        return {
+        there, back = (f"{(self.delay_s - early) * 1e6:.3f} us" for early in (early_s, 0.0))
+        buffer: str | int = f"{self.limit} B" if self.queue == "red" else "10240 packets"
+        flows: dict[str, Any] = {"kind": "ftp", "flows": self.flows, "tcp": self.cc}
+        flows["ecn"] = "classic" if self.ecn else "off"
+        if simulated:
+            # iperf3 starts all its connections at once, but for the time that its loop takes, after 1.1 s of its own
+            # and nine round trips.
+            start = 1.1 + 18 * self.delay_s
+            flows["start"] = {"uniform": [f"{start:.3f} s", f"{start + 0.01:.3f} s"]}
+            flows["tick"] = "4 ms"  # Debian's HZ is 250
+            duration = self.duration_s
+        else:
+            flows |= {"segment": "1448 B", "window": 1000}
+            duration = self.router_duration_s()
+        written = {
             "name": "oracle",
-            "duration": f"{self.router_duration_s()} s",
+            "duration": f"{duration} s",
             "measure": {"from": f"{self.warmup_s} s", "to": f"{self.duration_s} s"},
-            # Real packets bring their options: what is added to IP's length is the Ethernet header.
-            "overhead": "54 B",
+            # A full segment is a frame of 1514 B. Real packets bring their options: what is added to IP's length is
+            # the Ethernet header. The simulator's bring none.
+            "overhead": "66 B" if simulated else "54 B",
             "topology": {
                 "kind": "dumbbell",
-                "bottleneck": {"rate": rate, "delay": f"{self.delay_s * 1e6:.0f} us", "buffer": f"{self.limit} B"},
+                "bottleneck": {"rate": rate, "delay": there, "reverse_delay": back, "buffer": buffer},
                 "access": {"rate": "1 Gbit/s", "delay": "0 s"},
             },
-            "aqm": aqm,
+            "aqm": self.aqm(early_s),
             "traffic": [flows],
         }
+        return {"profile": "linux", **written} if simulated else written
 
     def router_duration_s(self) -> int:
         """The router outlives the flows: iperf3's last exchange crosses it too."""
@@ -129,9 +200,9 @@ def texts(setting: Setting, kernel: bool) -> dict[str, bytes]:
     """What the guest program reads: the settings, as its shell does, the adaptive RED, the router's scenario."""
     values = {
         "bottleneck": "kernel" if kernel else "router",
-        "red": setting.red(),
+        "qdisc": setting.qdisc(),
         "rate": f"{setting.rate_bps}bit",
-        "tbf_burst": TBF_BURST,
+        "tbf_burst": setting.bucket,
         "delay": f"{setting.delay_s * 1e6:.0f}us",
         "ecn": int(setting.ecn),
         "cc": setting.cc,
@@ -142,7 +213,9 @@ def texts(setting: Setting, kernel: bool) -> dict[str, bytes]:
         "step_us": STEP_US,
     }
     settings = "".join(f"{name}='{value}'\n" for name, value in values.items())
-    files = {"settings": settings.encode(), "scenario.json": json.dumps(setting.scenario(), indent=1).encode()}
+    files = {"settings": settings.encode()}
+    if not kernel:
+        files["scenario.json"] = json.dumps(setting.scenario(), indent=1).encode()
     if setting.adaptive:
         files["adaptive"] = adaptive_red(
             limit=setting.limit,
@@ -203,51 +276,87 @@ def _tail(output: bytes | None) -> str:
 
 
 def kernel_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
-    """What the looks at sch_red say of the window between the first and the last of them."""
-    looks = [qdisc for look in document["samples"] for qdisc in look if qdisc["kind"] == "red"]
+    """What the looks at the qdisc say of the window between the first and the last of them."""
+    looks = [qdisc for look in document["samples"] for qdisc in look if qdisc["kind"] == setting.queue]
     first, last = looks[0], looks[-1]
     seconds = (document["times_us"][-1] - document["times_us"][0]) / 1e6
 
+    def rate(*counters: str) -> float:
+        change = int(sum(last[counter] - first[counter] for counter in counters))
+        return change / float(seconds)
+
     queue = [look["qlen"] for look in looks]
-    drops = ("early", "pdrop")
-    return {
+    red = setting.queue == "red"
+    found: Metrics = {
         "queue_mean_pkts": statistics.mean(queue),
         "queue_sd_pkts": statistics.pstdev(queue),
         "queue_mean_bytes": statistics.mean(look["backlog"] for look in looks),
-        "marks_per_s": (last["marked"] - first["marked"]) / seconds,
-        "drops_per_s": sum(last[kind] - first[kind] for kind in drops) / seconds,
-        "utilization": (last["bytes"] - first["bytes"]) * 8 / seconds / setting.rate_bps,
+        "marks_per_s": rate("marked" if red else "ecn_mark"),
+        "drops_per_s": rate("early", "pdrop") if red else rate("drops"),
+        "utilization": rate("bytes") * 8 / setting.rate_bps,
         "goodput_bps": _goodput(document),
-        "max_p_mean": statistics.mean(look["options"]["probability"] for look in looks),
+        "window_mean_pkts": _window(document),
     }
+    if red:
+        found["max_p_mean"] = statistics.mean(look["options"]["probability"] for look in looks)
+    return found
 
 
 def router_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
-    """The same metrics, as the router counted them over its measured window; what it does not have is left out.
+    """The same metrics, as the router counted them over its measured window; what it does not have is left out."""
+    found = _penstock(document["router"]["metrics"], setting)
+    # A qdisc's backlog holds the packet that waits for tbf's tokens, which is the one in service: as often as the link
+    # is busy.
+    found["queue_mean_pkts"] = (found["queue_mean_pkts"] or 0) + (found["utilization"] or 0)
+    return found | {
+        "goodput_bps": _goodput(document),
+        "window_mean_pkts": _window(document),
+    }
 
-    Red's backlog holds the packet that waits for tbf's tokens, which is the one in service: as often as the link is
-    busy.
-    """
-    metrics = document["router"]["metrics"]
+
+def _penstock(metrics: dict[str, Any], setting: Setting) -> Metrics:
+    """What the router and the simulator count."""
     seconds = setting.duration_s - setting.warmup_s
     drops = ("drops_early", "drops_forced", "drops_overflow")
     return {
-        "queue_mean_pkts": metrics["queue_mean_pkts"] + metrics["utilization"],
+        "queue_mean_pkts": metrics["queue_mean_pkts"],
         "queue_sd_pkts": metrics.get("queue_sd_pkts"),
         "marks_per_s": metrics["marks_ce"] / seconds,
         "drops_per_s": sum(metrics[kind] for kind in drops) / seconds,
         "utilization": metrics["utilization"],
-        "goodput_bps": _goodput(document),
+        "goodput_bps": metrics.get("goodput_bps"),
     }
+
+
+def simulated(setting: Setting) -> list[Metrics]:
+    """The same metrics of the simulator's runs, under `profile = "linux"`."""
+    written = setting.scenario(simulated=True)
+    scenario = Scenario.from_toml("".join(f"{key} = {literal(value)}\n" for key, value in written.items()))
+    result = penstock.run(scenario, seeds=SIMULATED_SEEDS, series="100 ms")
+    windows: dict[int, list[float]] = {run.seed: [] for run in result.runs}
+    for row in result.series("cwnd").to_pylist():
+        if row["t_s"] >= setting.warmup_s:
+            windows[row["seed"]].append(row["cwnd_segments"])
+    return [
+        _penstock(run.metrics, setting) | {"window_mean_pkts": statistics.mean(windows[run.seed])}
+        for run in result.runs
+    ]
+
+
+def _window(document: dict[str, Any]) -> float:
+    """The mean of the flows' windows, which iperf3 looks at every 0.1 s, in segments."""
+    measured = (each for each in document["iperf3"]["intervals"] if not each["sum"]["omitted"])
+    windows = [stream["snd_cwnd"] for each in measured for stream in each["streams"]]
+    return float(statistics.mean(windows)) / SEGMENT
 
 
 def _goodput(document: dict[str, Any]) -> float:
     return float(document["iperf3"]["end"]["sum_received"]["bits_per_second"])
 
 
-def summary(runs: Sequence[Metrics]) -> dict[str, dict[str, float | int | None]]:
+def summary(runs: Sequence[Metrics]) -> dict[str, Estimate]:
     """Mean and half-width of the 95 % interval over the runs, of each metric that every run has."""
-    estimates: dict[str, dict[str, float | int | None]] = {}
+    estimates: dict[str, Estimate] = {}
     for name in runs[0]:
         values = [value for run in runs if (value := run.get(name)) is not None]
         n = len(values)
@@ -262,58 +371,85 @@ def summary(runs: Sequence[Metrics]) -> dict[str, dict[str, float | int | None]]
 
 def table(results: dict[str, Any]) -> str:
     """The summaries side by side, as Markdown."""
-    names = {"sch_red": "kernel", "penstock": "Penstock"}
-    sides = {key: results[key]["summary"] for key in names if key in results}
-    n = len(results["seeds"])
-    head = ["metric", *(f"{names[side]} (n {n})" for side in sides)]
-    if len(sides) == 2:
-        head.append("difference")
+    sides = {side: results[side]["summary"] for side in ("kernel", "router", "simulator") if side in results}
+    first = next(iter(sides.values()))
+    head = ["metric"]
+    for side in sides:
+        head += [f"{side} (n {len(results[side]['runs'])})"] + ["difference"] * (sides[side] is not first)
     rows = [head, ["---"] * len(head)]
-    for metric in next(iter(sides.values())):
-        cells = [estimates.get(metric) for estimates in sides.values()]
-        row = [metric, *("–" if cell is None else _shown(cell) for cell in cells)]
-        if len(sides) == 2:
-            kernel, ours = cells
-            differs = kernel is not None and ours is not None and kernel["mean"]
-            row.append(f"{100 * (ours['mean'] / kernel['mean'] - 1):+.1f} %" if differs else "–")
+    for metric, of_first in first.items():
+        row = [metric]
+        for estimates in sides.values():
+            cell = estimates.get(metric)
+            row.append("–" if cell is None else shown(cell))
+            if estimates is not first:
+                row.append(f"{difference(of_first, cell):+.1f} %" if cell is not None and of_first["mean"] else "–")
         rows.append(row)
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def _shown(estimate: dict[str, float]) -> str:
+def difference(one: Estimate, other: Estimate) -> float:
+    """By how many per cent of one's mean the other's is above it."""
+    return 100 * (float(other["mean"] or 0) / float(one["mean"] or 1) - 1)
+
+
+def shown(estimate: Estimate) -> str:
+    """The mean, with its interval."""
     mean = f"{estimate['mean']:.5g}"
     return mean if estimate["ci95"] is None else f"{mean} ± {estimate['ci95']:.2g}"
 
 
-def run(setting: Setting, seeds: Sequence[int], cache: Path, kernel: bool, router: Path | None) -> dict[str, Any]:
-    """Boots the guest once a seed and bottleneck, and returns all that was measured; timings go to stderr."""
+def run(
+    setting: Setting,
+    seeds: Sequence[int],
+    cache: Path,
+    kernel: bool,
+    router: Path | None,
+    simulator: bool = False,
+    keep: Path | None = None,
+) -> dict[str, Any]:
+    """Boots the guest once a seed and bottleneck, runs the simulator, and returns all that was measured; timings go to
+    stderr.
+
+    keep: a folder with what the guests said. One that is the same to the byte is not booted again for the same seed.
+    """
     fetched = packages(cache)
     kinds: list[tuple[str, Path | None, Callable[[dict[str, Any], Setting], Metrics]]] = []
     if kernel:
-        kinds.append(("sch_red", None, kernel_metrics))
+        kinds.append(("kernel", None, kernel_metrics))
     if router is not None:
-        kinds.append(("penstock", router, router_metrics))
+        kinds.append(("router", router, router_metrics))
     shown = ("qemu-system-x86", "iproute2", "iperf3")
     results: dict[str, Any] = {
         "settings": asdict(setting),
-        "seeds": list(seeds),
-        "kernel": fetched.kernel,
+        "release": fetched.kernel,
         "packages": {name: fetched.versions[name] for name in shown},
     }
     with tempfile.TemporaryDirectory(prefix="penstock-oracle-") as folder:
         archive = Path(folder) / "initramfs.gz"
         for name, program, metrics in kinds:
-            archive.write_bytes(image(fetched, texts(setting, program is None), program))
+            content = image(fetched, texts(setting, program is None), program, wanted=setting.modules())
+            archive.write_bytes(content)
+            guest = hashlib.sha256(content).hexdigest()
             runs = []
             for seed in seeds:
-                begin = time.monotonic()
-                document = boot(fetched, archive, seed, limit_s=120 + 20 * setting.duration_s)
-                print(f"{name}, seed {seed}: {time.monotonic() - begin:.1f} s", file=sys.stderr)
+                kept = None if keep is None else keep / f"{guest[:16]}-{seed}.json"
+                if kept is not None and kept.is_file():
+                    document = json.loads(kept.read_bytes())
+                else:
+                    begin = time.monotonic()
+                    document = boot(fetched, archive, seed, limit_s=120 + 20 * setting.duration_s)
+                    print(f"{name}, seed {seed}: {time.monotonic() - begin:.1f} s", file=sys.stderr)
+                    if kept is not None:
+                        write(kept, json.dumps(document).encode())
                 try:
                     runs.append(metrics(document, setting))
                 except (KeyError, IndexError) as error:
                     raise GuestError(f"{name}, seed {seed}: the guest's document has no {error}") from error
-            results[name] = {"runs": runs, "summary": summary(runs)}
+            results[name] = {"guest": guest, "seeds": list(seeds), "runs": runs, "summary": summary(runs)}
+    if simulator:
+        runs = simulated(setting)
+        results["simulator"] = {"runs": runs, "summary": summary(runs)}
     return results
 
 
@@ -325,7 +461,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         delay_s=options.delay,
         duration_s=options.duration,
         warmup_s=options.duration // 4 if options.warmup is None else options.warmup,
-        **{name: getattr(options, name) for name in ("flows", "cc", "ecn", "adaptive", *RED)},
+        **{name: getattr(options, name) for name in ("flows", "cc", "queue", "ecn", "adaptive", "bucket", *RED)},
     )
     try:
         _check(setting, options)
@@ -333,7 +469,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"oracle.py: {error}", file=sys.stderr)
         return 2
     try:
-        results = run(setting, options.seeds, options.cache, options.kernel_red, options.penstock)
+        results = run(
+            setting, options.seeds, options.cache, options.kernel, options.penstock, options.simulated, options.keep
+        )
     except UnavailableError as error:
         print(f"oracle.py: {error}", file=sys.stderr)
         return UNAVAILABLE
@@ -360,34 +498,40 @@ RED = {
 def _parser() -> argparse.ArgumentParser:
     default = Setting()
     parser = argparse.ArgumentParser(prog="oracle.py", description=(__doc__ or "").split("\n")[0], allow_abbrev=False)
-    which = parser.add_argument_group("bottlenecks (one or both)")
-    which.add_argument("--kernel-red", action="store_true", help="tbf and sch_red")
+    which = parser.add_argument_group("sides (one or more)")
+    which.add_argument("--kernel", action="store_true", help="tbf and the kernel's queue discipline")
     which.add_argument("--penstock", type=Path, metavar="PATH", help="the program penstock-emulate, inside the guest")
+    which.add_argument("--simulated", action="store_true", help='the simulator, its hosts with profile = "linux"')
     load = parser.add_argument_group("load")
     load.add_argument("--rate", type=_rate, default=default.rate_bps, help="bottleneck, as tc writes it (10mbit)")
     load.add_argument("--delay", type=_delay, default=default.delay_s, help="one way, as tc writes it (20ms)")
+    load.add_argument("--bucket", type=int, default=default.bucket, help="bytes that tbf lets go at once (%(default)s)")
     load.add_argument("--flows", type=int, default=default.flows, help="TCP connections (%(default)s)")
-    load.add_argument("--cc", choices=("reno", "cubic"), default=default.cc, help="congestion control (%(default)s)")
+    load.add_argument("--cc", choices=CONTROLS, default=default.cc, help="congestion control (%(default)s)")
     load.add_argument("--duration", type=int, default=default.duration_s, help="seconds of the guest (%(default)s)")
     load.add_argument("--warmup", type=int, help="seconds of it that are not measured (a quarter)")
-    load.add_argument("--seeds", type=_seeds, default=[7, 8, 9], help="qemu's, one run each (7,8,9)")
+    load.add_argument("--seeds", type=seeds, default=[7, 8, 9], help="qemu's, one run each (7,8,9)")
+    queue = parser.add_argument_group("queue discipline")
+    queue.add_argument("--queue", choices=("red", "fq_codel"), default=default.queue, help="(%(default)s)")
+    queue.add_argument("--ecn", action="store_true", help="the flows are ECN-capable, and it marks")
     red = parser.add_argument_group("RED")
-    red.add_argument("--ecn", action="store_true", help="the flows are ECN-capable, RED marks")
     red.add_argument("--adaptive", action="store_true", help="max_p adapts itself")
     for name, text in RED.items():
         value = getattr(default, name)
         red.add_argument(f"--{name}", type=type(value), default=value, help=f"{text} (%(default)s)")
     files = parser.add_argument_group("files")
     files.add_argument("--json", type=Path, metavar="OUT", help="results, every run")
-    files.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "penstock-oracle",
-                       help="unpacked packages (~/.cache/penstock-oracle)")  # fmt: skip
+    files.add_argument("--keep", type=Path, metavar="DIR", help="what the guests said, which is not asked for again")
+    files.add_argument("--cache", type=Path, default=CACHE, help="unpacked packages (~/.cache/penstock-oracle)")
     return parser
 
 
 def _check(setting: Setting, options: argparse.Namespace) -> None:
     """Raises `ValueError` for what no run can have."""
-    if not options.kernel_red and options.penstock is None:
-        raise ValueError("name a bottleneck: --kernel-red, --penstock PATH or both")
+    if not options.kernel and options.penstock is None and not options.simulated:
+        raise ValueError("name a side: --kernel, --penstock PATH, --simulated or several")
+    if setting.adaptive and setting.queue != "red":
+        raise ValueError(f"--adaptive: not with --queue {setting.queue}")
     if options.penstock is not None and not options.penstock.is_file():
         raise ValueError(f"--penstock {options.penstock}: no such file")
     if options.json is not None and options.json.is_dir():
@@ -401,6 +545,8 @@ def _check(setting: Setting, options: argparse.Namespace) -> None:
         raise ValueError(f"--warmup {setting.warmup_s}: must be at most 60, as iperf3 has it")
     if not 0 < setting.min < setting.max <= setting.limit:
         raise ValueError("--min must be above 0 and below --max, --max at most --limit")
+    if setting.bucket < FRAME:
+        raise ValueError(f"--bucket {setting.bucket}: must be at least {FRAME}, a frame")
     if setting.avpkt < 1 or setting.burst < 1:
         raise ValueError("--avpkt and --burst must be at least 1")
     if not 0 < setting.probability <= 1:
@@ -423,7 +569,8 @@ def _delay(text: str) -> float:
     return _quantity(text, {"us": 1e-6, "ms": 1e-3, "s": 1.0}, "20ms")
 
 
-def _seeds(text: str) -> list[int]:
+def seeds(text: str) -> list[int]:
+    """Reads the option of that name."""
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
         raise argparse.ArgumentTypeError(f"{text!r}: whole numbers separated by commas, as 7,8,9")
     return [int(seed) for seed in text.split(",")]

@@ -381,18 +381,15 @@ fn flat<'a>(params: &'a keys::Params) -> impl Iterator<Item = &'static Param> + 
 }
 
 fn discipline(d: &plan::Discipline, user: &Option<UserAqm>) -> Map<String, Json> {
-    let mut out = show::values(flat(&keys::aqm_params(d.kind)), &d.values);
+    let mut out = loud(flat(&keys::aqm_params(d.kind)), &d.values);
     if let Some(user) = user {
         out.insert("kind".into(), Json::String(user.name().into()));
     }
     out
 }
 
-/// A link's keys, without the quiet ones that say nothing.
-fn keys_of_link(
-    params: impl Iterator<Item = &'static Param>,
-    values: &Values,
-) -> Map<String, Json> {
+/// The keys of a link or a discipline, without the quiet ones that say nothing.
+fn loud(params: impl Iterator<Item = &'static Param>, values: &Values) -> Map<String, Json> {
     let general = |p: &'static Param| p.default.map(|text| keys::default(p, text));
     show::values(params.filter(|p| !p.quiet || values.get(p.name) != general(p).as_ref()), values)
 }
@@ -406,7 +403,7 @@ fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
         let node = |name: &String| json!({ "name": name });
         out.insert("node".into(), t.nodes.iter().map(node).collect());
         let link = |wire: &plan::Wire| {
-            let mut link = keys_of_link(GraphLink::TABLE.iter().chain(Link::TABLE), &wire.values);
+            let mut link = loud(GraphLink::TABLE.iter().chain(Link::TABLE), &wire.values);
             let mut own = wire.aqm.as_ref().map(|d| discipline(d, &None)).unwrap_or_default();
             if let Some(reverse) = &wire.reverse {
                 own.insert("reverse".into(), Json::Object(discipline(reverse, &None)));
@@ -418,10 +415,7 @@ fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
         };
         out.insert(t.kind.link.into(), t.wires.iter().map(link).collect());
     } else {
-        out.insert(
-            t.kind.link.into(),
-            Json::Object(keys_of_link(Link::TABLE.iter(), &t.wires[0].values)),
-        );
+        out.insert(t.kind.link.into(), Json::Object(loud(Link::TABLE.iter(), &t.wires[0].values)));
     }
     out.insert("access".into(), side(&t.access));
     out.insert("egress".into(), side(&t.egress));

@@ -334,6 +334,9 @@ impl TcpParams {
                 "must be \"rack\" under this tcp, which sets its window itself",
             );
         }
+        if self.control.hears_of_states() && self.recovery != Recovery::Rack {
+            return refuse("recovery", "must be \"rack\" with Linux's form of this tcp");
+        }
         if self.hystart.hystart != HyStart::Off && !self.variant().owns("hystart") {
             let problem = "must be \"off\" with a control that has a slow start of its own";
             return refuse("hystart", problem);

@@ -46,7 +46,7 @@ pub struct Receiver {
     held: Option<Box<Held>>,
     sack: bool,
     /// It does what few do: reports segments that arrive twice, adapts its delays, tells of some
-    /// congestion, or carries an option. The others do not ask for each.
+    /// congestion or of marks apart, or carries an option. The others do not ask for each.
     special: bool,
     /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
     dsack: bool,
@@ -64,6 +64,8 @@ enum Feedback {
     Echo,
     /// ECE while segments come marked (RFC 8257, 3.2: DCTCP.CE).
     State,
+    /// The same, but no ACK covers segments of both states (Linux).
+    Apart,
     /// The highest level since the last ACK (multi-level ECN), or with `latch` until the sender's
     /// "window reduced".
     Level,
@@ -108,6 +110,7 @@ impl Receiver {
             special: p.dsack()
                 || held.is_some()
                 || p.ecn == Ecn::Sce
+                || p.control.tells_marks_apart()
                 || (p.ecn == Ecn::AccEcn && p.accecn.accecn_option),
             held,
             sack: p.sack(),
@@ -180,7 +183,7 @@ impl Receiver {
     fn segment<const SPECIAL: bool>(&mut self, now: Time, s: &Segment) -> Reply {
         let in_order = s.seq == self.next;
         let gap = !self.ooo.is_empty();
-        if SPECIAL && self.feedback == Feedback::Some {
+        if SPECIAL && matches!(self.feedback, Feedback::Some | Feedback::Apart) {
             if let Some(earlier) = self.overtaken(now, s) {
                 return Reply::Now(earlier);
             }
@@ -212,14 +215,20 @@ impl Receiver {
         Reply::Now(if SPECIAL { self.ack() } else { self.plain_ack() })
     }
 
-    /// SCE: returns the ACK that is held back, if a segment arrives in another state than it tells
-    /// of. The segment's own ACK then waits.
+    /// SCE, and Linux's DCTCP: returns the ACK that is held back, if a segment arrives in another
+    /// state than it tells of. The segment's own ACK then waits, or follows at once.
     #[cold]
     #[inline(never)]
     fn overtaken(&mut self, now: Time, s: &Segment) -> Option<Ack> {
         let delay =
             self.delay.filter(|_| s.seq == self.next && self.delayed_until != Time::NEVER)?;
-        if sce::some_congestion(s.ecn) == self.some {
+        let apart = self.feedback == Feedback::Apart;
+        let same = if apart {
+            classic::mark(s.ecn) == self.level
+        } else {
+            sce::some_congestion(s.ecn) == self.some
+        };
+        if same {
             return None;
         }
         let earlier = self.ack();
@@ -229,7 +238,7 @@ impl Receiver {
         if self.held.is_some() {
             self.adapt(now, echoes);
         }
-        self.delayed_until = now + delay;
+        self.delayed_until = if apart { now } else { now + delay };
         Some(earlier)
     }
 
@@ -279,6 +288,7 @@ impl Receiver {
         let agreed = handshake::accept(p.ecn, self.asked);
         self.feedback = match agreed {
             Ecn::Off => Feedback::None,
+            Ecn::Classic if p.control.tells_marks_apart() => Feedback::Apart,
             Ecn::Classic if p.control.counts_marks() => Feedback::State,
             Ecn::Classic => Feedback::Echo,
             Ecn::Mecn => Feedback::Level,
@@ -327,7 +337,7 @@ impl Receiver {
                 self.some = sce::some_congestion(s.ecn);
                 false
             }
-            Feedback::State => {
+            Feedback::State | Feedback::Apart => {
                 // RFC 8257 3.2: a change is reported at once.
                 std::mem::replace(&mut self.level, mark) != mark
             }
@@ -419,7 +429,7 @@ impl Receiver {
     fn plain_ack(&mut self) -> Ack {
         let bits = match self.feedback {
             Feedback::None => Bits::NONE,
-            Feedback::Echo | Feedback::State => classic::echo(self.level),
+            Feedback::Echo | Feedback::State | Feedback::Apart => classic::echo(self.level),
             Feedback::Some => sce::echo(self.level, self.some),
             Feedback::Level => mecn::reflected(self.level),
             Feedback::Count => Bits::from_number(self.marks),
@@ -455,6 +465,7 @@ fn with_option(ack: &mut Ack, teller: &Teller) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::{ControlParams, DctcpParams, Form};
     use crate::ecn::mecn::MecnParams;
     use crate::recovery::kind::Recovery;
 
@@ -685,6 +696,37 @@ mod tests {
                 Reply::Now(ack) => Some(ack.bits.ece()),
                 Reply::Later => None,
             };
+            assert_eq!(got, want, "segment {seq}");
+        }
+    }
+
+    /// Linux: where the state changes while an ACK is held back, that goes first, with the old state,
+    /// and the new segment's follows at once. Without a change ACKs are delayed.
+    #[test]
+    fn dctcp_in_linux_tells_states_apart() {
+        let p = TcpParams {
+            ecn: Ecn::Classic,
+            delayed_ack: true,
+            control: ControlParams::Dctcp(DctcpParams { dctcp: Form::Linux, ..Default::default() }),
+            ..TcpParams::of("dctcp").unwrap()
+        };
+        let mut r = connected(p);
+        let (no, ce) = (Mark::None, Mark::Ce);
+        // The ACKs' numbers, and whether they have ECE.
+        for (seq, (mark, want)) in (1..).zip([
+            (no, vec![]),
+            (ce, vec![(1, false), (2, true)]),
+            (ce, vec![]),
+            (ce, vec![(4, true)]),
+            (no, vec![(5, false)]),
+            (no, vec![]),
+            (ce, vec![(6, false), (7, true)]),
+        ]) {
+            let mut got = vec![];
+            if let Reply::Now(ack) = r.on_segment(Time::ZERO, &marked(seg(seq), mark)) {
+                got.push((ack.seq, ack.bits.ece()));
+                got.extend(r.on_timer(Time::ZERO).map(|ack| (ack.seq, ack.bits.ece())));
+            }
             assert_eq!(got, want, "segment {seq}");
         }
     }

@@ -979,6 +979,9 @@ class FqCodel(_Discipline):
         in [1, 1000000]; unit: packets; default: 10240. Source: RFC 8290, section 5.2.2.
     drop_batch: At the limit the fullest queue loses half its packets, but no more than this; a whole number in [1,
         65536]; unit: packets; default: 64. Source: RFC 8290, section 4.1.
+    behind: Whether CoDel lets a packet pass when no more than `maxpacket` waits behind it in its own queue, or in all
+        of them. Many flows with short queues then get more signals; one of "queue", "all"; default: queue. Source:
+        RFC 8289, section 4.4; all: Linux.
     ce_threshold: Besides what CoDel marks, mark every capable packet that has waited longer than this; a time with
         its unit, for example "40 ms"; left out: none. Source: RFC 8290, section 5.2.7.
     target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
@@ -996,6 +999,7 @@ class FqCodel(_Discipline):
     quantum: str | None = None
     limit: int | None = None
     drop_batch: int | None = None
+    behind: Literal["queue", "all"] | None = None
     ce_threshold: str | None = None
     target: str | None = None
     interval: str | None = None
@@ -1372,10 +1376,16 @@ class _Tcp(_Traffic):
         profile ns-2: 3. Source: Brakmo 1994.
     gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
         1. Source: Brakmo 1994.
+    vegas: Whose Vegas: the paper's with its own repair of losses, or Linux's, which takes the least round trip of
+        each, doubles in slow start, halves for losses and marks, and leaves their repair to recovery = "rack"; one of
+        "rfc", "linux"; default: rfc; with profile linux: linux. Source: Brakmo 1994; Linux 6.x tcp_vegas.c.
     gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
         0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
     westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
         "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
+    westwood: Whose Westwood: the papers', or Linux's, which filters twice, samples at most every 50 ms, halves the
+        window, and sets it to the estimate when the cut is over. linux goes with recovery = "rack"; one of "rfc",
+        "linux"; default: rfc; with profile linux: linux. Source: Grieco 2004; Linux 6.x tcp_westwood.c.
     recovery: How controls other than Reno's and Vegas's repair losses; selective acknowledgements are negotiated for
         sack and rack. rack goes with reno, too; one of "newreno", "sack", "rack"; default: rack. Source: RFC 6582,
         RFC 6675; rack: RFC 8985 as in Linux; Westwood+ was written on NewReno.
@@ -1387,6 +1397,9 @@ class _Tcp(_Traffic):
         RFC 3649 5.
     high_decrease: The part of the window that a loss takes at high_window; 0.5 up to low_window; a number in (0,
         0.5]; default: 0.1. Source: RFC 3649 5.
+    highspeed: Whose HighSpeed: RFC 3649's formulas, or Linux's, with the steps of the RFC's table, whole windows
+        after a cut, and one step for each ACK; one of "rfc", "linux"; default: rfc; with profile linux: linux.
+        Source: RFC 3649 5 and B; Linux 6.x tcp_highspeed.c.
     cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
         RFC 9438 5.1.
     cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
@@ -1402,8 +1415,8 @@ class _Tcp(_Traffic):
     g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
         Source: RFC 8257 4.2.
     dctcp: Whose DCTCP: RFC 8257's, or Linux's in integers, in which g is a power of two, small fractions count as
-        none, and a cut takes whole segments; one of "rfc", "linux"; default: rfc; with profile linux: linux. Source:
-        RFC 8257; Linux 6.x tcp_dctcp.c.
+        none, and a cut takes whole segments; no ACK covers marked segments and others; one of "rfc", "linux";
+        default: rfc; with profile linux: linux. Source: RFC 8257; Linux 6.x tcp_dctcp.c.
     ledbat_target: LEDBAT's TARGET: the queuing delay that it keeps. RFC 7928 compares disciplines with a target of 5
         ms; a time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 6817 2.5: at most 100 ms; RFC 7928
         5.4.
@@ -1505,13 +1518,16 @@ class _Tcp(_Traffic):
     alpha: float | None = None
     beta: float | None = None
     gamma: float | None = None
+    vegas: Literal["rfc", "linux"] | None = None
     gain: float | None = None
     westwood_cwnd: Literal["min", "printed"] | None = None
+    westwood: Literal["rfc", "linux"] | None = None
     recovery: Literal["newreno", "sack", "rack"] | None = None
     low_window: float | None = None
     high_window: float | None = None
     high_p: float | None = None
     high_decrease: float | None = None
+    highspeed: Literal["rfc", "linux"] | None = None
     cubic_c: float | None = None
     cubic_beta: float | None = None
     fast_convergence: bool | None = None

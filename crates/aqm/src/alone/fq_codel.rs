@@ -4,7 +4,7 @@
 //!
 //! Settled here: the hash's perturbation (section 4.1.1) is drawn from the discipline's random
 //! stream at the first packet. CoDel's "nothing waits behind" looks at the packet's own queue, as
-//! RFC 8289's does; Linux looks at all. When the total is at its limit (`limit`, or the link's
+//! RFC 8289's does, or with `behind = "all"` at all queues, as Linux does. When the total is at its limit (`limit`, or the link's
 //! buffer, whichever is reached first) packets go before the arriving one enters, instead of after;
 //! it counts in its queue, and is dropped itself only where nothing else waits.
 
@@ -16,7 +16,7 @@ use crate::packet::{Packet, Queue};
 use crate::parts::isolation::{FlowQueue, Isolation};
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::{int, ParamError};
-use penstock_units::{group, params, Bytes, Duration, Rng, Time};
+use penstock_units::{group, params, words, Bytes, Duration, Rng, Time};
 use penstock_units::{Ecn, Level};
 
 /// The kind as it is listed.
@@ -55,6 +55,16 @@ group! {
     defaults: [("ecn", "true")],
 }
 
+words! {
+    /// What counts as waiting behind a packet.
+    pub enum Behind {
+        /// Its own queue.
+        Queue = "queue",
+        /// All queues.
+        All = "all",
+    }
+}
+
 params! {
     /// Parameters.
     pub struct FqOwn: Default {
@@ -85,6 +95,13 @@ params! {
             default: 64,
             source: "RFC 8290, section 4.1",
         },
+        /// Whether CoDel lets a packet pass when no more than `maxpacket` waits behind it in its own
+        /// queue, or in all of them. Many flows with short queues then get more signals.
+        pub behind: Behind {
+            default: "queue",
+            quiet: true,
+            source: "RFC 8289, section 4.4; all: Linux",
+        },
         /// Besides what CoDel marks, mark every capable packet that has waited longer than this.
         pub ce_threshold: Option<Duration> { auto: "none", source: "RFC 8290, section 5.2.7" },
     }
@@ -102,6 +119,8 @@ pub struct FqCodel {
     control: Control,
     ecn: bool,
     limit: u32,
+    /// Whether what waits in all queues is behind a packet.
+    behind_all: bool,
     ce_threshold: Option<Duration>,
 }
 
@@ -123,6 +142,7 @@ impl FqCodel {
             control: Control::new(&p.control)?,
             ecn: p.common.ecn,
             limit: p.own.limit,
+            behind_all: p.own.behind == Behind::All,
             ce_threshold: p.own.ce_threshold,
         })
     }
@@ -157,12 +177,12 @@ impl Aqm for FqCodel {
         now: Time,
         pkt: &Packet,
         sojourn: Duration,
-        _: &Queue,
+        q: &Queue,
         _: &mut Rng,
     ) -> Verdict {
         let capable = self.ecn && pkt.ecn != Ecn::NotEct;
         let queue = self.flows.leaves(pkt.bytes);
-        let behind = queue.packets.bytes;
+        let behind = if self.behind_all { q.bytes } else { queue.packets.bytes };
         let verdict = queue.control.dequeue(&self.control, now, sojourn, behind, capable);
         if matches!(verdict, Verdict::Drop(_)) {
             return verdict;
@@ -252,6 +272,24 @@ mod tests {
             verdicts.push((flow, v != Verdict::Pass));
         }
         assert_eq!(verdicts, [(1, false), (1, false), (2, false), (1, true), (1, false)]);
+    }
+
+    /// A packet is the last of its queue, and 3000 B wait in others: enough for Linux.
+    #[test]
+    fn what_waits_in_other_queues_may_count_as_behind() {
+        for (behind, want) in [(Behind::Queue, false), (Behind::All, true)] {
+            let (mut fq, mut rng) = waiting(FqOwn { behind, ..FqOwn::default() }, &[1, 1]);
+            let mut signalled = false;
+            for ms in [50, 160] {
+                let now = Time::from_nanos(ms * 1_000_000);
+                let _ = fq.next(now);
+                let others = Queue { pkts: 3, bytes: 3000, idle_since: None };
+                let sojourn = Duration::from_millis(ms);
+                let v = fq.depart(now, &pkt(Ecn::Ect0, 1), sojourn, &others, &mut rng);
+                signalled |= v != Verdict::Pass;
+            }
+            assert_eq!(signalled, want, "{behind:?}");
+        }
     }
 
     /// The limit of all queues and the link's buffer, whichever is reached first, but never the

@@ -8,7 +8,8 @@
 //! 1/g, in these units, alpha falls to 0 before each window's part is added: it then stays small
 //! until a window has a quarter of its segments marked. A window is over when all that was sent in
 //! it is acknowledged, and the fraction is of segments delivered, in order or not. A cut takes whole
-//! segments, and leaves two.
+//! segments, and leaves two. The receiver's ACKs tell marked segments and others apart: where the
+//! RFC's one covers a marked segment and an unmarked one before it, both count as marked.
 
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut};
 use crate::control::hystart::HyStartParams;
@@ -30,7 +31,8 @@ penstock_units::params! {
             source: "RFC 8257 4.2",
         },
         /// Whose DCTCP: RFC 8257's, or Linux's in integers, in which g is a power of two, small
-        /// fractions count as none, and a cut takes whole segments.
+        /// fractions count as none, and a cut takes whole segments; no ACK covers marked segments
+        /// and others.
         pub dctcp: Form {
             default: "rfc",
             linux: "linux",

@@ -12,10 +12,14 @@
 //! is never below Reno's 1 (at 38 the formula gives 0.96, the table 1), nor above w, slow start's
 //! step. Beyond High_Window b(w) stays at High_Decrease, where the formula would go on to 0, and
 //! p(w) goes on falling. The new slow start of RFC 3742 is left out.
+//!
+//! `highspeed = "linux"` is `tcp_highspeed.c`: the rows of the appendix's table, of which a window
+//! takes the first that is not below it, and a(w)/w for each ACK, whatever it covers. With delayed
+//! ACKs that is little more than half of a(w) per round trip.
 
 use crate::control::algorithm::{CongestionControl, Cut, Growth};
 use crate::control::hystart::HyStartParams;
-use crate::control::variant::{VariantInfo, VARIANT};
+use crate::control::variant::{Form, VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
@@ -52,8 +56,27 @@ penstock_units::params! {
             default: 0.1,
             source: "RFC 3649 5",
         },
+        /// Whose HighSpeed: RFC 3649's formulas, or Linux's, with the steps of the RFC's table, whole
+        /// windows after a cut, and one step for each ACK.
+        pub highspeed: Form {
+            default: "rfc",
+            linux: "linux",
+            quiet: true,
+            source: "RFC 3649 5 and B; Linux 6.x tcp_highspeed.c",
+        },
     }
 }
+
+/// RFC 3649, appendix B: row n is the last window at which a(w) is n + 1 in Linux. Made by the rule
+/// that the appendix gives.
+const TABLE: [u32; 73] = [
+    38, 118, 221, 347, 495, 663, 851, 1058, 1284, 1529, 1793, 2076, 2378, 2699, 3039, 3399, 3778,
+    4177, 4596, 5036, 5497, 5979, 6483, 7009, 7558, 8130, 8726, 9346, 9991, 10661, 11358, 12082,
+    12834, 13614, 14424, 15265, 16137, 17042, 17981, 18955, 19965, 21013, 22101, 23230, 24402,
+    25618, 26881, 28193, 29557, 30975, 32450, 33986, 35586, 37253, 38992, 40808, 42707, 44694,
+    46776, 48961, 51258, 53677, 56230, 58932, 61799, 64851, 68113, 71617, 75401, 79517, 84035,
+    89053, 94717,
+];
 
 pub(crate) const INFO: VariantInfo = VariantInfo {
     name: "highspeed",
@@ -76,6 +99,8 @@ pub(crate) struct HighSpeed {
     low_p: f64,
     /// 1/S.
     slope: f64,
+    /// `highspeed = "linux"`: the row of the table.
+    row: Option<usize>,
 }
 
 /// The rate of drops at which Reno's window is `w`: w = 1.2/√p.
@@ -103,6 +128,25 @@ impl HighSpeed {
         let b = self.b(w);
         (w * w * p * 2.0 * b / (2.0 - b)).clamp(1.0, w)
     }
+
+    /// Linux: moves from `row` to that of a window of `w` segments.
+    fn row_of(mut row: usize, w: f64) -> usize {
+        while row + 1 < TABLE.len() && w > f64::from(TABLE[row]) {
+            row += 1;
+        }
+        while row > 0 && w <= f64::from(TABLE[row - 1]) {
+            row -= 1;
+        }
+        row
+    }
+
+    /// Linux: what a cut leaves, with b(w) of the row in 1/256.
+    fn leaves_in_integers(&self, row: usize, cwnd: f64) -> f64 {
+        let decades = (libm::log(f64::from(TABLE[row])) - self.log_low) / self.log_range;
+        let takes = (256.0 * (0.5 - 0.4 * decades)) as u64;
+        let cwnd = cwnd as u64;
+        (cwnd - ((cwnd * takes) >> 8)).max(2) as f64
+    }
 }
 
 impl CongestionControl for HighSpeed {
@@ -116,6 +160,7 @@ impl CongestionControl for HighSpeed {
             log_range,
             low_p,
             slope: (libm::log(p.high_p) - libm::log(low_p)) / log_range,
+            row: (p.highspeed == Form::Linux).then_some(0),
             p: p.clone(),
         }
     }
@@ -130,21 +175,39 @@ impl CongestionControl for HighSpeed {
             let problem = format!("must be below Reno's rate of drops at low_window ({reno})");
             return Err(ParamError::new("high_p", problem));
         }
+        if p.highspeed == Form::Linux {
+            let own = HighSpeedParams { highspeed: p.highspeed, ..HighSpeedParams::default() };
+            if *p != own {
+                let problem = "must be \"rfc\" unless low_window, high_window, high_p and \
+                               high_decrease have their defaults: Linux's table stands for those";
+                return Err(ParamError::new("highspeed", problem));
+            }
+        }
         Ok(())
     }
 
     fn avoid(&mut self, g: &Growth, cwnd: f64) -> f64 {
+        if let Some(row) = self.row {
+            let row = HighSpeed::row_of(row, cwnd);
+            self.row = Some(row);
+            return cwnd + (row + 1) as f64 / cwnd;
+        }
         cwnd + self.a(cwnd) * g.acked / cwnd
     }
 
     fn leaves(&self, c: &Cut, w: &Window) -> f64 {
-        c.base * (1.0 - self.b(w.cwnd))
+        match self.row {
+            Some(row) => self.leaves_in_integers(row, w.cwnd),
+            None => c.base * (1.0 - self.b(w.cwnd)),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rtt::{RttEstimator, RttParams};
+    use penstock_units::{Duration, Time};
 
     fn near(got: f64, want: f64) {
         assert!((got / want - 1.0).abs() < 1e-3, "{got}, should be {want}");
@@ -175,6 +238,31 @@ mod tests {
         let h = highspeed();
         for w in [1.0, 10.0, 38.0] {
             assert_eq!((h.a(w), h.b(w)), (1.0, 0.5), "{w}");
+        }
+    }
+
+    /// Linux's integers: a(38) = 1, a(39) = a(118) = 2, a(119) = 3; the row follows the window down
+    /// as well. At 100 segments b is that of 118, 0.44105: 112/256, of which 100 leave 57.
+    #[test]
+    fn rows_of_the_table_in_integers() {
+        for (w, row) in [(2.0, 0), (38.0, 0), (39.0, 1), (118.0, 1), (119.0, 2), (1e6, 72)] {
+            assert_eq!((HighSpeed::row_of(0, w), HighSpeed::row_of(72, w)), (row, row), "{w}");
+        }
+        let h = highspeed();
+        for (row, cwnd, left) in [(0, 30.0, 15.0), (1, 100.0, 57.0), (72, 100_000.0, 91016.0)] {
+            assert_eq!(h.leaves_in_integers(row, cwnd), left, "{cwnd}");
+        }
+    }
+
+    /// Linux: an ACK of two segments is a step, and so is one of one.
+    #[test]
+    fn linux_takes_a_step_for_each_ack() {
+        let p = HighSpeedParams { highspeed: Form::Linux, ..HighSpeedParams::default() };
+        let (mut h, rtt_params) = (HighSpeed::new(&p), RttParams::default());
+        let rtt = RttEstimator::new(&rtt_params, Duration::ZERO);
+        for acked in [1.0, 2.0] {
+            let g = Growth::of(Time::ZERO, acked, &rtt, &rtt_params);
+            assert_eq!(h.avoid(&g, 100.0), 100.02);
         }
     }
 

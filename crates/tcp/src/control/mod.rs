@@ -20,6 +20,7 @@ mod prague;
 mod reno;
 mod variant;
 pub(crate) mod vegas;
+mod vegas_linux;
 mod westwood;
 pub(crate) mod window;
 
@@ -286,6 +287,7 @@ impl ControlParams {
     pub(crate) fn takes(&self, recovery: Recovery) -> bool {
         match self.name() {
             None => reno::rows().any(|v| v.recovery == Some(recovery)),
+            Some(_) if self.hears_of_states() => recovery == Recovery::Rack,
             Some(_) => match self.variant(recovery).recovery {
                 Some(own) => own == recovery,
                 None => recovery.word().is_some(),
@@ -293,9 +295,27 @@ impl ControlParams {
         }
     }
 
+    /// Whether receivers acknowledge marked segments and others apart, for Linux's DCTCP.
+    pub(crate) fn tells_marks_apart(&self) -> bool {
+        matches!(self, ControlParams::Dctcp(p) if p.dctcp == Form::Linux)
+    }
+
+    /// Whether it acts when a cut is over, or when something begins to be repaired: only
+    /// `recovery = "rack"` tells.
+    pub(crate) fn hears_of_states(&self) -> bool {
+        match self {
+            ControlParams::Vegas(p) => p.vegas == Form::Linux,
+            ControlParams::Westwood(p) => p.westwood == Form::Linux,
+            _ => false,
+        }
+    }
+
     /// Returns the row of [`VARIANTS`] for this control with this way of repairing losses. Under
     /// `recovery = "rack"` Reno's own row says so.
     pub fn variant(&self, recovery: Recovery) -> &'static VariantInfo {
+        if let ControlParams::Vegas(VegasParams { vegas: Form::Linux, .. }) = self {
+            return &vegas::IN_LINUX;
+        }
         let name = self.name();
         let fits = |v: &&VariantInfo| match name {
             Some(name) => v.name == name,
@@ -329,9 +349,11 @@ impl Params for Recovery {
     fn read(values: &Values) -> Self {
         let named: &VariantInfo = field(values, "tcp");
         let rack = || values.get("recovery") == Recovery::Rack.word().as_ref();
+        let in_linux = || values.get("vegas") == Form::Linux.value().as_ref();
         match named.recovery {
             None => Recovery::of_key(values),
             Some(_) if named.name == reno::WITH_RACK.name && rack() => Recovery::Rack,
+            Some(_) if named.name == vegas::INFO.name && in_linux() && rack() => Recovery::Rack,
             Some(own) => own,
         }
     }

@@ -2,12 +2,14 @@
 //! and avoidance", SIGCOMM 1994: once per round trip `Diff = (cwnd/RTT_min − cwnd/RTT)·RTT_min` is
 //! compared with α and β. A fine-grained timer, looked at when a duplicate ACK arrives, finds lost
 //! segments early; `recovery/vegas.rs` sends them again. RED-AT's eq. (2) prints a comparison with
-//! `cwnd + α`; the original compares with α.
+//! `cwnd + α`; the original compares with α. Linux's form is in `vegas_linux.rs`.
 
 use crate::control::algorithm::{Acked, CongestionControl, Growth};
-use crate::control::variant::VariantInfo;
+use crate::control::variant::{Form, VariantInfo};
+use crate::control::vegas_linux::InSegments;
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
+use crate::info::CaState;
 use crate::recovery::kind::Recovery;
 use crate::sent::Sent;
 use penstock_units::param::{num, num_open, OwnDefaults, ParamError, Under};
@@ -37,6 +39,15 @@ penstock_units::params! {
             default: 1,
             source: "Brakmo 1994",
         },
+        /// Whose Vegas: the paper's with its own repair of losses, or Linux's, which takes the least
+        /// round trip of each, doubles in slow start, halves for losses and marks, and leaves their
+        /// repair to recovery = "rack".
+        pub vegas: Form {
+            default: "rfc",
+            linux: "linux",
+            quiet: true,
+            source: "Brakmo 1994; Linux 6.x tcp_vegas.c",
+        },
     }
 }
 
@@ -57,11 +68,16 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     linux: Some("vegas"),
 };
 
+/// `vegas = "linux"`, which leaves repairs to `recovery = "rack"`.
+pub(crate) const IN_LINUX: VariantInfo =
+    VariantInfo { recovery: None, own: &[VegasParams::TABLE, Recovery::TABLE], ..INFO };
+
 /// The state that Vegas keeps beside the common state. Times are in seconds since the first
 /// segment.
 #[derive(Clone, Debug)]
 pub(crate) struct Vegas {
     p: VegasParams,
+    linux: Option<InSegments>,
     first_sent: Option<Time>,
     /// The segment that the present ACK acknowledges, if it was under way.
     newest: Option<Sent>,
@@ -145,6 +161,7 @@ impl CongestionControl for Vegas {
     fn new(p: &VegasParams) -> Self {
         Vegas {
             p: p.clone(),
+            linux: (p.vegas == Form::Linux).then(InSegments::new),
             first_sent: None,
             newest: None,
             base_rtt: f64::INFINITY,
@@ -164,9 +181,11 @@ impl CongestionControl for Vegas {
         }
         match ecn {
             Ecn::Off => Ok(()),
+            Ecn::Classic | Ecn::AccEcn if p.vegas == Form::Linux => Ok(()),
             Ecn::Classic | Ecn::AccEcn | Ecn::Sce => Err(ParamError::new(
                 "ecn",
-                "must be \"off\" with tcp = \"vegas\", which has no answer to marks",
+                "must be \"off\" with tcp = \"vegas\", which has no answer to marks; Linux's has one to \
+                 \"classic\" and \"accecn\"",
             )),
             // Two controls would pull at one window.
             Ecn::Mecn => Err(ParamError::new(
@@ -183,9 +202,21 @@ impl CongestionControl for Vegas {
 
     fn on_ack(&mut self, a: &Acked, _w: &mut Window) {
         self.newest = a.newest;
+        if let (Some(linux), Some(rtt)) = (&mut self.linux, a.sample()) {
+            linux.sample(rtt);
+        }
+    }
+
+    fn on_state(&mut self, _from: CaState, to: CaState, _w: &mut Window) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_state(to);
+        }
     }
 
     fn grow(&mut self, g: &Growth, w: &mut Window) {
+        if let Some(linux) = &mut self.linux {
+            return linux.grow(&self.p, g, w);
+        }
         let t = self.clock(g.now);
         if !self.answered {
             self.answered = true;

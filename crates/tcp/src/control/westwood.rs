@@ -10,13 +10,22 @@
 //! filter, as in Linux. A duplicate ACK reports one segment, which the cumulative ACK after it does
 //! not report again (2001, AckedCount). Before the first sample ssthresh falls to 2, as the formula
 //! says.
+//!
+//! `westwood = "linux"` is `tcp_westwood.c`. Two filters follow each other, each of which keeps 7/8;
+//! a sample takes longer than a round trip and than 50 ms; round trips count in whole ticks, rounded
+//! up. A cut leaves half of the window as Reno's does, and b̂ RTT_min comes when it is over: cwnd and
+//! ssthresh become that at the end of a recovery, or of the round trip after a mark, and ssthresh
+//! does at a timeout, after which RTT_min is found anew.
 
-use crate::control::algorithm::{Acked, CongestionControl, Cut};
+use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut, Growth};
 use crate::control::hystart::HyStartParams;
-use crate::control::variant::{VariantInfo, VARIANT};
+use crate::control::reno::Reno;
+use crate::control::variant::{Form, VariantInfo, VARIANT};
 use crate::control::window::Window;
+use crate::ecn::bits::Ecn;
+use crate::info::CaState;
 use crate::recovery::kind::Recovery;
-use penstock_units::param::{num, OwnDefaults, Under};
+use penstock_units::param::{num, OwnDefaults, ParamError, Under};
 use penstock_units::{Duration, Time};
 
 penstock_units::words! {
@@ -45,6 +54,15 @@ penstock_units::params! {
             default: "min",
             source: "Grieco 2004; printed: Patel 2014, fig. 3",
         },
+        /// Whose Westwood: the papers', or Linux's, which filters twice, samples at most every 50
+        /// ms, halves the window, and sets it to the estimate when the cut is over. linux goes with
+        /// recovery = "rack".
+        pub westwood: Form {
+            default: "rfc",
+            linux: "linux",
+            quiet: true,
+            source: "Grieco 2004; Linux 6.x tcp_westwood.c",
+        },
     }
 }
 
@@ -66,18 +84,37 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
 #[derive(Clone, Debug)]
 pub(crate) struct Westwood {
     p: WestwoodParams,
+    linux: bool,
     /// b̂_k.
     estimate: Option<f64>,
-    /// b_{k−1}.
+    /// b_{k−1}; in Linux's form what the first of the two filters holds.
     last: f64,
     /// Since when `acked` counts.
     since: Option<Time>,
     acked: i64,
     rtt_min: Duration,
+    /// A timeout was the last to speak: the next sample is RTT_min.
+    forget: bool,
+    /// The clock's, in Linux's form.
+    tick: Duration,
 }
+
+/// Linux: a sample takes longer than this.
+const LEAST: Duration = Duration::from_millis(50);
 
 impl Westwood {
     fn sample(&mut self, b: f64) {
+        if self.linux {
+            let keeps = |held: f64, new: f64| (7.0 * held + new) / 8.0;
+            match self.estimate {
+                None => (self.last, self.estimate) = (b, Some(b)),
+                Some(estimate) => {
+                    self.last = keeps(self.last, b);
+                    self.estimate = Some(keeps(estimate, self.last));
+                }
+            }
+            return;
+        }
         let a = self.p.gain;
         self.estimate = Some(match self.estimate {
             None => b,
@@ -90,6 +127,14 @@ impl Westwood {
     fn path_holds(&self) -> f64 {
         self.estimate.map_or(0.0, |b| b * self.rtt_min.as_secs_f64())
     }
+
+    /// Linux: the same in whole segments, two at least, with RTT_min in whole ticks.
+    fn path_holds_in_integers(&self) -> f64 {
+        let tick = self.tick.as_secs_f64();
+        let ticks = libm::ceil(self.rtt_min.as_secs_f64() / tick);
+        let holds = self.estimate.map_or(0.0, |b| b * ticks * tick);
+        libm::trunc(holds).max(2.0)
+    }
 }
 
 impl CongestionControl for Westwood {
@@ -99,12 +144,25 @@ impl CongestionControl for Westwood {
     fn new(p: &WestwoodParams) -> Self {
         Westwood {
             p: p.clone(),
+            linux: p.westwood == Form::Linux,
             estimate: None,
             last: 0.0,
             since: None,
             acked: 0,
             rtt_min: Duration::from_ticks(u64::MAX),
+            forget: false,
+            tick: Duration::from_millis(1),
         }
+    }
+
+    fn check(p: &WestwoodParams, _ecn: Ecn) -> Result<(), ParamError> {
+        let papers = WestwoodParams { westwood: p.westwood, ..WestwoodParams::default() };
+        if p.westwood == Form::Linux && *p != papers {
+            let problem = "must be \"rfc\" unless gain and westwood_cwnd have their defaults: \
+                           Linux has neither";
+            return Err(ParamError::new("westwood", problem));
+        }
+        Ok(())
     }
 
     fn on_ack(&mut self, a: &Acked, _w: &mut Window) {
@@ -117,17 +175,40 @@ impl CongestionControl for Westwood {
         };
         self.acked += a.delivered;
         let Some(rtt) = a.rtt else { return };
-        self.rtt_min = self.rtt_min.min(rtt);
+        let forget = std::mem::take(&mut self.forget);
+        self.rtt_min = if forget { rtt } else { self.rtt_min.min(rtt) };
         let elapsed = a.now.since(since);
-        if elapsed >= rtt && elapsed > Duration::ZERO {
+        let over = if self.linux { elapsed > rtt.max(LEAST) } else { elapsed >= rtt };
+        if over && elapsed > Duration::ZERO {
             self.sample(self.acked as f64 / elapsed.as_secs_f64());
             self.since = Some(a.now);
             self.acked = 0;
         }
     }
 
-    fn leaves(&self, _c: &Cut, _w: &Window) -> f64 {
-        self.path_holds().max(2.0)
+    fn grow(&mut self, g: &Growth, w: &mut Window) {
+        self.tick = g.rtt_params.tick;
+        Reno.grow(g, w);
+    }
+
+    fn leaves(&self, c: &Cut, w: &Window) -> f64 {
+        match (self.linux, c.cause) {
+            (false, _) => self.path_holds().max(2.0),
+            (true, Cause::Timeout) => self.path_holds_in_integers(),
+            (true, _) => Reno.leaves(c, w),
+        }
+    }
+
+    fn on_state(&mut self, from: CaState, to: CaState, w: &mut Window) {
+        if !self.linux {
+            return;
+        }
+        if to == CaState::Loss {
+            self.forget = true;
+        } else if to == CaState::Open && matches!(from, CaState::Cwr | CaState::Recovery) {
+            w.ssthresh = self.path_holds_in_integers();
+            w.cwnd = w.ssthresh;
+        }
     }
 
     fn may_lift(&self) -> bool {
