@@ -14,7 +14,9 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "hosts.md"
 FOLDER = ROOT / "docs" / "hosts"
 NUMBERS, REASONS = FOLDER / "numbers.csv", FOLDER / "reasons.csv"
-EXPECTED = FOLDER / "expected.csv"
+EXPECTED, DIPS = FOLDER / "expected.csv", FOLDER / "dips.csv"
 
 Rule: TypeAlias = Above | Below | Within
 #: Name → what the runs say.
@@ -93,7 +95,11 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 def numbers() -> dict[str, Estimate]:
     """Returns what the runs said."""
-    return {row["number"]: _read(row) for row in _rows(NUMBERS)}
+    return {name: _read(row) for name, row in _numbers().items()}
+
+
+def _numbers() -> dict[str, dict[str, Any]]:
+    return {row["number"]: row for row in _rows(NUMBERS)}
 
 
 def _read(row: Mapping[str, str]) -> Estimate:
@@ -104,16 +110,36 @@ def _read(row: Mapping[str, str]) -> Estimate:
 
 def keep(part: str, found: Numbers) -> None:
     """Writes the numbers of a part into their file, in place of its older ones."""
-    kept = {name: each for name, each in numbers().items() if name not in found}
-    own = {each.number for each in expectations() if each.question == part}
-    kept = {name: each for name, each in kept.items() if name not in own} | dict(found)
+    kept = {name: row for name, row in _numbers().items() if row["part"] != part}
+    for name, each in found.items():
+        ends = zip(("mean", "low", "high"), (each.mean, each.low, each.high), strict=True)
+        said = {end: "" if x is None else f"{x:.6g}" for end, x in ends}
+        kept[name] = {"part": part, "number": name, **said, "runs": each.n}
+    _write(NUMBERS, ["part", "number", "mean", "low", "high", "runs"], kept)
+
+
+def keep_dips(found: Sequence[tuple[str, float, float]]) -> None:
+    """Writes the dips that a figure shows into their file."""
+    rows = {
+        i: dict(zip(("run", "ms", "packets"), each, strict=True)) for i, each in enumerate(found)
+    }
+    _write(DIPS, ["run", "ms", "packets"], rows)
+
+
+def dips() -> dict[str, list[tuple[float, float]]]:
+    """Returns the dips: name → milliseconds after the mark, packets in the queue."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in _rows(DIPS):
+        found.setdefault(row["run"], []).append((float(row["ms"]), float(row["packets"])))
+    return found
+
+
+def _write(file: Path, columns: Sequence[str], rows: Mapping[Any, Mapping[str, Any]]) -> None:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["number", "mean", "low", "high", "runs"])
-    for name, each in sorted(kept.items()):
-        ends = (each.mean, each.low, each.high)
-        writer.writerow([name, *("" if x is None else f"{x:.6g}" for x in ends), each.n])
-    _files.write(NUMBERS, text.getvalue())
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows[key] for key in sorted(rows))
+    _files.write(file, text.getvalue())
 
 
 def reasons() -> dict[str, str]:
@@ -162,15 +188,24 @@ def judged(rows: Sequence[Expectation], found: Numbers) -> list[str]:
     return table(["what", "expected", "runs", "verdict", "source"], lines, "lrrll")
 
 
-def explained(
-    rows: Sequence[Expectation], found: Numbers, why: Mapping[str, str]
-) -> Iterator[str]:
+def explained(rows: Sequence[Expectation], found: Numbers, why: Mapping[str, str]) -> Iterator[str]:
     """Yields the reason of each verdict that is not as expected."""
     for each in rows:
         verdict = each.verdict(found.get(each.number))
         if found and verdict is not True:
             word = "Not" if verdict is False else "Open"
-            yield f"- {word}: {each.what}. {why.get(each.number, 'No reason is known.')}"
+            reason = why.get(each.number, "No reason is known.")
+            yield from _item(f"{word}: {each.what}. {_with_numbers(reason, found)}")
+
+
+def _with_numbers(reason: str, found: Numbers) -> str:
+    """Returns a reason with what the runs say in place of each name in braces."""
+    return re.sub(r"\{([^}]+)\}", lambda name: said(found.get(name[1])), reason)
+
+
+def _item(text: str) -> list[str]:
+    """Returns an item of a list, at most 100 columns wide."""
+    return textwrap.wrap(f"- {text}", 100, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def unexplained() -> list[str]:
@@ -218,10 +253,16 @@ def said(found: Estimate | None) -> str:
 
 def main(names: Sequence[str]) -> int:
     """Does these parts, or all; returns the exit status."""
+    import hosts_figures
     import hosts_runs
 
     for name in names or QUESTIONS:
-        hosts_runs.PARTS[name](FOLDER, lambda found, name=name: keep(name, found))
+        found = hosts_runs.Found()
+        hosts_runs.PARTS[name](found)
+        keep(name, found.numbers)
+        if found.trace:
+            keep_dips(found.trace)
+        hosts_figures.write(name, FOLDER, numbers(), dips())
     _files.write(PAGE, page(PAGE.read_text(encoding="utf-8")))
     for name in unexplained():
         print(f"{REASONS.relative_to(ROOT)}: {name}: verdict and reason do not go together")

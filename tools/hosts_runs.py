@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import penstock as ps
 from numpy.typing import NDArray
+
+import penstock as ps
 from penstock.judging.estimate import ANYWHERE, FROM_ZERO, PERCENT, SHARE, Bounds, Estimate
 from penstock.runs.result import Result
 
@@ -46,7 +47,7 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Route:
-    """A link between two routers. rate in Mbit/s, trip in ms: there and back over an empty queue."""
+    """A link. rate in Mbit/s; trip in ms, there and back over an empty queue."""
 
     rate: float
     trip: float
@@ -194,7 +195,7 @@ def shares(found: Found) -> None:
     path, duration, since = LINKS[10]
     products = PACKET / path.product
     for control in ("bbr", "bbr3"):
-        kind = {"duration": duration, "since": since}
+        kind: Mapping[str, Any] = {"duration": duration, "since": since}
         one = ps.run(through(path, [flow(control)], buffer=path.product, **kind), SEEDS)
         found.add(f"alone/{control}/utilization", metric(one, "utilization", 100), PERCENT)
         found.add(f"alone/{control}/queue", metric(one, "queue_mean_pkts", products), FROM_ZERO)
@@ -203,6 +204,12 @@ def shares(found: Found) -> None:
         run = ps.run(four, SEEDS)
         found.add(f"alone/{control}4/queue", metric(run, "queue_mean_pkts", products), FROM_ZERO)
         found.add(f"alone/{control}4/jain", metric(run, "jain"), SHARE)
+        fast = Route(rate=100, trip=40)
+        run = ps.run(
+            through(fast, [flow(control, flows=4)], buffer=8 * fast.product, **kind), SEEDS
+        )
+        held = metric(run, "queue_mean_pkts", PACKET / fast.product)
+        found.add(f"alone/{control}4-100/queue", held, FROM_ZERO)
         for aqm in ("codel", "pie"):
             two = [flow(control), flow("cubic")]
             run = ps.run(through(path, two, buffer=1.5e6, aqm={"kind": aqm}, **kind), SEEDS)
@@ -268,6 +275,14 @@ CONTROLS = ("reno", "cubic", "bbr", "bbr3", "prague")
 TRIPS = (2, 4, 8)
 #: flent's example, in ms.
 FLENT = (10, 50, 200, 500)
+#: Hosts → their profile, and what their flows have besides. The rfc's have a window that does not
+#: limit them, and selective ACKs.
+HOSTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "linux": ("linux", {}),
+    "linux-sack": ("linux", {"recovery": "sack"}),
+    "linux-at-once": ("linux", {"reduction": "at once"}),
+    "rfc": ("rfc", {"recovery": "sack", "segment": "1448 B", "header": "52 B", "window": 11_586}),
+}
 
 
 def trips(found: Found) -> None:
@@ -291,28 +306,30 @@ def trips(found: Found) -> None:
                 short = ratio(run)
                 waits = metric(run, "delay_mean_s", 1e3)
                 lasts = [(times * path.trip + d) / (path.trip + d) for d in waits]
-                power = [math.log(r) / math.log(t) for r, t in zip(short, lasts, strict=True)]
+                power = [
+                    math.log(r) / math.log(t) if r else None
+                    for r, t in zip(short, lasts, strict=True)
+                ]
                 found.add(f"{name}/{times}", power)
                 found.add(f"{name}/short/{times}", short, FROM_ZERO)
-                found.add(f"{name}/long/{times}", [1 / each for each in short], FROM_ZERO)
+                if control.startswith("bbr"):
+                    found.add(f"{name}/long/{times}", ratio(run, 1, 0), FROM_ZERO)
     for a, b in ((5, 20), (25, 50)):
         marks = {
             "kind": "red",
             "ecn": True,
-            "min_th": 1,
-            "max_th": 20,
+            "min_th": f"{PACKET} B",
+            "max_th": f"{20 * PACKET} B",
             "max_p": 0.4,
             "w_q": 1,
             "gate": "geometric",
-            "mean_packet": f"{PACKET} B",
-            "unit": "packets",
         }
         both = [flow("prague", trip=a), flow("prague", trip=b)]
         run = ps.run(through(path, both, buffer=1.5e6, aqm=marks, duration=100, since=20), SEEDS)
         found.add(f"trips/prague/red/{a}-{b}", ratio(run), FROM_ZERO)
     link = Route(rate=100, trip=20)
-    for profile in ("linux", "rfc"):
-        four = [flow("cubic", trip=trip) for trip in FLENT]
+    for hosts, (profile, keys) in HOSTS.items():
+        four = [flow("cubic", trip=trip, **keys) for trip in FLENT]
         scenario = through(
             link,
             four,
@@ -325,9 +342,10 @@ def trips(found: Found) -> None:
         run = ps.run(scenario, SEEDS)
         for i, trip in enumerate(FLENT):
             rates = [(each.groups[i]["goodput_bps"] or 0.0) / 1e6 for each in run.runs]
-            found.add(f"flent/{profile}/{trip}", rates, FROM_ZERO)
-        waits = [each.groups[-1]["timeouts"] for each in run.runs]
-        found.add(f"flent/{profile}/timeouts", waits, FROM_ZERO)
+            found.add(f"flent/{hosts}/{trip}", rates, FROM_ZERO)
+        for what in ("timeouts", "retransmits"):
+            counts = [each.groups[-1][what] for each in run.runs]
+            found.add(f"flent/{hosts}/{what}", counts, FROM_ZERO)
 
 
 # ---- 4. The first seconds
@@ -349,9 +367,7 @@ def starts(found: Found) -> None:
             for delay in DELAYS:
                 path = Route(rate=rate, trip=delay)
                 first = flow("cubic", hystart=form) | {"start": {"uniform": ["0 s", "10 ms"]}}
-                scenario = through(
-                    path, [first], buffer=path.product, duration=START_S, since=0
-                )
+                scenario = through(path, [first], buffer=path.product, duration=START_S, since=0)
                 run = ps.run(scenario, SEEDS, series="1 ms")
                 name = f"starts/{form}/{rate}-{delay}"
                 lost[form][rate, delay] = metric(run, "drops_overflow")
@@ -361,7 +377,7 @@ def starts(found: Found) -> None:
                 window = max(2 * path.product, 4 * PACKET) / PACKET
                 part = [each / window for each in lost[form][rate, delay]]
                 found.add(f"{name}/drops-of-window", part, FROM_ZERO)
-                found.add(f"{name}/peak", _first_peak(run, path.product), FROM_ZERO)
+                found.add(f"{name}/peak", _first_peak(run, path), FROM_ZERO)
                 if rate == 100:
                     again[form] += metric(run, "retransmits")
                     waits[form] += metric(run, "timeouts")
@@ -375,12 +391,21 @@ def starts(found: Found) -> None:
         found.add(f"starts/{a}-{b}/100-100/utilization", both)
 
 
-def _first_peak(run: Result, product: float) -> list[float]:
-    """Returns the longest queue of the first two seconds, over the buffer of a product."""
-    table = run.series("queue")
-    seed, t, held = (table[name].to_numpy() for name in ("seed", "t_s", "queue_bytes"))
-    buffer = max(product, 2 * PACKET)
-    return [float(held[(seed == r.seed) & (t < 2)].max()) / buffer for r in run.runs]
+def _first_peak(run: Result, path: Route) -> list[float]:
+    """Returns the longest queue up to two round trips after slow start's end, over the buffer."""
+    queue, windows = run.series("queue"), run.series("cwnd")
+    buffer = max(path.product, 2 * PACKET)
+    peaks = []
+    for each in run.runs:
+        mine = windows["seed"].to_numpy() == each.seed
+        t, cwnd, ssthresh = (
+            windows[name].to_numpy()[mine] for name in ("t_s", "cwnd_segments", "ssthresh_segments")
+        )
+        over = t[cwnd >= ssthresh]
+        end = (over[0] if len(over) else START_S) + 4 * path.trip / 1e3
+        rows = (queue["seed"].to_numpy() == each.seed) & (queue["t_s"].to_numpy() < end)
+        peaks.append(float(queue["queue_bytes"].to_numpy()[rows].max()) / buffer)
+    return peaks
 
 
 # ---- 5. DCTCP
@@ -397,24 +422,26 @@ def dctcp(found: Found) -> None:
     for profile in DCTCP:
         swings = {}
         for window in WINDOWS:
-            run, path = _dctcp(profile, window * 2 / 3, window / 3, series=True)
+            run = _dctcp(profile, window * 2 / 3, window / 3, series=True)
             swings[window] = _swing(run)
             expected = 0.5 * math.sqrt(2 * window)
             found.add(f"dctcp/{profile}/swing/{window}", swings[window], FROM_ZERO)
-            found.add(f"dctcp/{profile}/{window}", [s / expected for s in swings[window]], FROM_ZERO)
+            found.add(
+                f"dctcp/{profile}/{window}", [s / expected for s in swings[window]], FROM_ZERO
+            )
         logs = np.log([swings[window] for window in WINDOWS])
         slope = np.polyfit(np.log(WINDOWS), logs, 1)[0]
         found.add(f"dctcp/{profile}/exponent", slope.tolist())
         used = {}
         for part in THRESHOLDS:
-            run, path = _dctcp(profile, UNDER_WAY, part * UNDER_WAY, series=False)
+            run = _dctcp(profile, UNDER_WAY, part * UNDER_WAY, series=False)
             used[part] = metric(run, "utilization", 100)
             found.add(f"dctcp/{profile}/k/{part:.3f}", used[part], PERCENT)
         found.add(f"dctcp/{profile}/k/fall", less(used[1 / 7], used[1 / 28]))
 
 
-def _dctcp(profile: str, under_way: float, k: float, *, series: bool) -> tuple[Result, Route]:
-    """Returns runs of one flow at 1 Gbit/s, with so many packets under way and so many before a mark."""
+def _dctcp(profile: str, under_way: float, k: float, *, series: bool) -> Result:
+    """Returns runs of one flow at 1 Gbit/s. under_way and k, the threshold, in packets."""
     trip = under_way * PACKET * 8e-9 * 1e3
     path = Route(rate=1000, trip=trip)
     scenario = through(
@@ -426,7 +453,7 @@ def _dctcp(profile: str, under_way: float, k: float, *, series: bool) -> tuple[R
         since=2,
         profile=profile,
     )
-    return ps.run(scenario, SEEDS, series=trip / 8e3 if series else None), path
+    return ps.run(scenario, SEEDS, series=trip / 8e3 if series else None)
 
 
 def _swing(run: Result) -> list[float]:
@@ -485,15 +512,18 @@ def dip(found: Found) -> None:
 def _first_marks(run: Result, seed: int, gap_s: float = 0.5) -> NDArray[np.float64]:
     """Returns when a mark came after none for a while, after the warm-up, in seconds."""
     table = run.series("events")
-    rows = (table["seed"].to_numpy() == seed) & (table["event"].cast("string").to_numpy(False) == "mark")
+    rows = (table["seed"].to_numpy() == seed) & (
+        table["event"].cast("string").to_numpy(False) == "mark"
+    )
     t = table["t_ns"].to_numpy()[rows] * 1e-9
     first = t[np.diff(t, prepend=-1.0) > gap_s]
     return np.asarray(first[(first > 20) & (first < 115)], dtype=np.float64)
 
 
 def _dips(run: Result, seed: int, path: Route, slot: float) -> NDArray[np.float64]:
-    """Returns of each dip the longest silence over the window, the depth in packets, and the time to
-    the bottom in round trips."""
+    """Returns a row for each dip: the longest silence over the window, the depth in packets, and
+    the time to the bottom in round trips.
+    """
     events, queue = run.series("events"), run.series("queue")
     came = (events["seed"].to_numpy() == seed) & (
         events["event"].cast("string").to_numpy(False) == "enqueue"
@@ -523,7 +553,10 @@ def _one_dip(run: Result, name: str) -> Trace:
     t = queue["t_s"].to_numpy() - mark
     rows = (queue["seed"].to_numpy() == seed) & (t > -0.1) & (t < 0.5)
     held = queue["queue_pkts"].to_numpy()[rows]
-    return [(name, round(1e3 * float(x)), float(y)) for x, y in zip(t[rows][::2], held[::2], strict=True)]
+    return [
+        (name, round(1e3 * float(x)), float(y))
+        for x, y in zip(t[rows][::2], held[::2], strict=True)
+    ]
 
 
 # ---- 7. All three in one link
@@ -536,7 +569,9 @@ def mix(found: Found) -> None:
     base = ps.Scenario.load(BASE)
     waits = {}
     for aqm in DISCIPLINES:
-        run = ps.run(base.set_all({"aqm.kind": aqm, "duration": "120 s", "measure.from": "20 s"}), SEEDS)
+        run = ps.run(
+            base.set_all({"aqm.kind": aqm, "duration": "120 s", "measure.from": "20 s"}), SEEDS
+        )
         part = {name: share(run, i) for i, name in enumerate(("cubic", "bbr", "prague"))}
         for name, values in part.items():
             found.add(f"mix/{aqm}/{name}", values, PERCENT)
