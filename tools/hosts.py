@@ -14,10 +14,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+import os
 import re
+import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -31,6 +33,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "hosts.md"
 FOLDER = ROOT / "docs" / "hosts"
 NUMBERS, REASONS = FOLDER / "numbers.csv", FOLDER / "reasons.csv"
+RUN = FOLDER / "run.txt"
+COMMAND = ("run", "scenarios/hosts.toml")
 EXPECTED, DIPS = FOLDER / "expected.csv", FOLDER / "dips.csv"
 
 Rule: TypeAlias = Above | Below | Within
@@ -157,6 +161,7 @@ def page(text: str) -> str:
     for question in QUESTIONS:
         own = [each for each in rows if each.question == question]
         lines = [*judged(own, found), "", *explained(own, found, why)]
+        lines += EXTRA[question](found) if question in EXTRA else []
         text = filled(text, f"tools/hosts.py: {question}", lines)
     return text
 
@@ -171,6 +176,47 @@ def summary(rows: Sequence[Expectation], found: Numbers) -> list[str]:
     total = [str(sum(int(line[i]) for line in lines)) for i in range(1, 5)]
     header = ["question", "expectations", "as expected", "not", "open"]
     return table(header, [*lines, ["all", *total]], "lr")
+
+
+def table_of_shares(found: Numbers) -> list[str]:
+    """Returns BBR's share beside one CUBIC flow, and what both lose, over the buffer."""
+    buffers = ("0.25", "0.5", "1", "2", "4", "8", "16")
+    lines = []
+    for control in ("bbr", "bbr3"):
+        for rate in ("10", "100"):
+            names = [f"shares/{control}/{rate}/{size}" for size in buffers]
+            link = f"{control}, {rate} Mbit/s"
+            lines.append([f"{link}: share, %", *(said(found.get(name)) for name in names)])
+            lost = [said(found.get(f"{name}/loss")) for name in names]
+            lines.append([f"{link}: lost, %", *lost])
+    return ["", *table(["buffer, in products", *buffers], lines, "lr")]
+
+
+def shares_of_three(found: Numbers) -> list[str]:
+    """Returns what each control gets in both disciplines, and what `penstock run` prints."""
+    lines = [
+        [aqm, *(said(found.get(f"mix/{aqm}/{name}")) for name in ("cubic", "bbr", "prague"))]
+        for aqm in ("droptail", "fq-codel")
+    ]
+    header = ["share of the goodput, %", "cubic", "bbr", "prague"]
+    shown = RUN.read_text(encoding="utf-8").splitlines() if RUN.exists() else []
+    console = ["```console", f"$ penstock {' '.join(COMMAND)}", *shown, "```"]
+    return ["", *table(header, lines, "lr"), "", *console]
+
+
+EXTRA: Mapping[str, Callable[[Numbers], list[str]]] = {
+    "shares": table_of_shares,
+    "mix": shares_of_three,
+}
+
+
+def keep_run() -> None:
+    """Keeps what `penstock run` says of the scenario with all three."""
+    command = [sys.executable, "-m", "penstock", *COMMAND]
+    wide = {**os.environ, "COLUMNS": "80"}
+    ran = subprocess.run(command, cwd=ROOT, env=wide, capture_output=True, text=True, check=True)
+    lines = [line.rstrip() for line in ran.stdout.splitlines()]
+    _files.write(RUN, "\n".join(lines).strip("\n") + "\n")
 
 
 def judged(rows: Sequence[Expectation], found: Numbers) -> list[str]:
@@ -190,12 +236,15 @@ def judged(rows: Sequence[Expectation], found: Numbers) -> list[str]:
 
 def explained(rows: Sequence[Expectation], found: Numbers, why: Mapping[str, str]) -> Iterator[str]:
     """Yields the reason of each verdict that is not as expected."""
+    whole = ""
     for each in rows:
+        whole = whole if each.what.startswith("…") else each.what
         verdict = each.verdict(found.get(each.number))
         if found and verdict is not True:
             word = "Not" if verdict is False else "Open"
+            what = each.what if each.what == whole else f"{whole} {each.what}"
             reason = why.get(each.number, "No reason is known.")
-            yield from _item(f"{word}: {each.what}. {_with_numbers(reason, found)}")
+            yield from _item(f"{word}: {what}. {_with_numbers(reason, found)}")
 
 
 def _with_numbers(reason: str, found: Numbers) -> str:
@@ -262,6 +311,8 @@ def main(names: Sequence[str]) -> int:
         keep(name, found.numbers)
         if found.trace:
             keep_dips(found.trace)
+        if name == "mix":
+            keep_run()
         hosts_figures.write(name, FOLDER, numbers(), dips())
     _files.write(PAGE, page(PAGE.read_text(encoding="utf-8")))
     for name in unexplained():

@@ -174,10 +174,11 @@ def trips(numbers: Numbers, _: Traces) -> Any:
         ax.plot(TRIPS, TRIPS, color=style.muted(), lw=0.8, label="as the trips")
         logarithmic(ax.xaxis, TRIPS)
         logarithmic(ax.yaxis, (0.03, 0.1, 0.3, 1, 3, 10, 30))
+        ax.set_ylim(0.03, 30)
         ax.axhline(1, color=style.ink(), lw=0.8)
         ax.set(title=title, xlabel="Ratio of the round trips", ylabel="Goodput, short : long")
     row[1].sharey(row[0])
-    row[0].legend(loc="best", fontsize=8)
+    row[1].legend(loc="lower left", fontsize=8)
     last = row[2]
     for i, profile in enumerate(("linux", "rfc")):
         curve(last, i, profile, over(numbers, f"flent/{profile}/{{}}", tuple(FLENT)))
@@ -231,6 +232,8 @@ def dctcp(numbers: Numbers, _: Traces) -> Any:
         curve(swing, i, form, over(numbers, f"dctcp/{form}/swing/{{}}", WINDOWS))
         names = [(k, f"dctcp/{form}/k/{k:.3f}") for k in THRESHOLDS]
         curve(used, i, form, [(k, idle(numbers[name])) for k, name in names if name in numbers])
+    points = over(numbers, "dctcp/linux-at-once/swing/{}", WINDOWS)
+    curve(swing, 2, "linux, cut at once", points)
     formula = [0.5 * math.sqrt(2 * w) for w in WINDOWS]
     swing.plot(WINDOWS, formula, color=style.ink(), lw=0.8, label="½·√(2W)")
     logarithmic(swing.xaxis, WINDOWS)

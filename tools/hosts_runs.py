@@ -205,6 +205,9 @@ def shares(found: Found) -> None:
         found.add(f"alone/{control}4/queue", metric(run, "queue_mean_pkts", products), FROM_ZERO)
         found.add(f"alone/{control}4/jain", metric(run, "jain"), SHARE)
         fast = Route(rate=100, trip=40)
+        run = ps.run(through(fast, [flow(control)], buffer=fast.product, **kind), SEEDS)
+        held = metric(run, "queue_mean_pkts", PACKET / fast.product)
+        found.add(f"alone/{control}-100/queue", held, FROM_ZERO)
         run = ps.run(
             through(fast, [flow(control, flows=4)], buffer=8 * fast.product, **kind), SEEDS
         )
@@ -419,17 +422,19 @@ DCTCP = {"rfc": {"segment": "1460 B", "dctcp": "rfc"}, "linux": {"dctcp": "linux
 
 def dctcp(found: Found) -> None:
     """One DCTCP flow through a step: the swing of the queue over the window, use over K."""
+    swings: dict[tuple[str, int], list[float]] = {}
     for profile in DCTCP:
-        swings = {}
         for window in WINDOWS:
             run = _dctcp(profile, window * 2 / 3, window / 3, series=True)
-            swings[window] = _swing(run)
+            swings[profile, window] = _swing(run)
             expected = 0.5 * math.sqrt(2 * window)
-            found.add(f"dctcp/{profile}/swing/{window}", swings[window], FROM_ZERO)
+            found.add(f"dctcp/{profile}/swing/{window}", swings[profile, window], FROM_ZERO)
             found.add(
-                f"dctcp/{profile}/{window}", [s / expected for s in swings[window]], FROM_ZERO
+                f"dctcp/{profile}/{window}",
+                [s / expected for s in swings[profile, window]],
+                FROM_ZERO,
             )
-        logs = np.log([swings[window] for window in WINDOWS])
+        logs = np.log([swings[profile, window] for window in WINDOWS])
         slope = np.polyfit(np.log(WINDOWS), logs, 1)[0]
         found.add(f"dctcp/{profile}/exponent", slope.tolist())
         used = {}
@@ -438,15 +443,21 @@ def dctcp(found: Found) -> None:
             used[part] = metric(run, "utilization", 100)
             found.add(f"dctcp/{profile}/k/{part:.3f}", used[part], PERCENT)
         found.add(f"dctcp/{profile}/k/fall", less(used[1 / 7], used[1 / 28]))
+    for window in WINDOWS:
+        both = less(swings["linux", window], swings["rfc", window])
+        found.add(f"dctcp/linux-rfc/{window}", both)
+    for window in WINDOWS:
+        run = _dctcp("linux", window * 2 / 3, window / 3, series=True, reduction="at once")
+        found.add(f"dctcp/linux-at-once/swing/{window}", _swing(run), FROM_ZERO)
 
 
-def _dctcp(profile: str, under_way: float, k: float, *, series: bool) -> Result:
+def _dctcp(profile: str, under_way: float, k: float, *, series: bool, **keys: Any) -> Result:
     """Returns runs of one flow at 1 Gbit/s. under_way and k, the threshold, in packets."""
     trip = under_way * PACKET * 8e-9 * 1e3
     path = Route(rate=1000, trip=trip)
     scenario = through(
         path,
-        [flow("dctcp", **DCTCP[profile])],
+        [flow("dctcp", **DCTCP[profile], **keys)],
         buffer=1.5e6,
         aqm={"kind": "step", "threshold": f"{round(k) * PACKET} B"},
         duration=4,
@@ -490,7 +501,7 @@ def dip(found: Found) -> None:
             run = ps.run(scenario, SEEDS, series="1 ms", events=True)
             dips = [_dips(run, each.seed, path, slot) for each in run.runs]
             name = f"dip/{control}/{form}"
-            for i, what in enumerate(("silence", "depth", "bottom")):
+            for i, what in enumerate(("silence", "depth", "bottom", "left")):
                 of[f"{name}/{what}"] = [
                     float(np.mean(each[:, i])) if len(each) else None for each in dips
                 ]
@@ -522,7 +533,7 @@ def _first_marks(run: Result, seed: int, gap_s: float = 0.5) -> NDArray[np.float
 
 def _dips(run: Result, seed: int, path: Route, slot: float) -> NDArray[np.float64]:
     """Returns a row for each dip: the longest silence over the window, the depth in packets, and
-    the time to the bottom in round trips.
+    the time to the bottom in round trips, and the part of the window that is left.
     """
     events, queue = run.series("events"), run.series("queue")
     came = (events["seed"].to_numpy() == seed) & (
@@ -531,6 +542,9 @@ def _dips(run: Result, seed: int, path: Route, slot: float) -> NDArray[np.float6
     arrivals = events["t_ns"].to_numpy()[came] * 1e-9
     mine = queue["seed"].to_numpy() == seed
     t, held = queue["t_s"].to_numpy()[mine], queue["queue_pkts"].to_numpy()[mine].astype(float)
+    windows = run.series("cwnd")
+    own = windows["seed"].to_numpy() == seed
+    when, cwnd = (windows[name].to_numpy()[own] for name in ("t_s", "cwnd_segments"))
     trip = path.trip / 1e3 + (K + 1) * slot
     window = trip / slot
     rows = []
@@ -541,8 +555,10 @@ def _dips(run: Result, seed: int, path: Route, slot: float) -> NDArray[np.float6
         peak = np.flatnonzero(here)[0] + int(np.argmax(held[here]))
         after = slice(peak, peak + round(2 * trip / 1e-3))
         low = int(np.argmin(held[after]))
-        rows.append((silence, held[peak] - held[after][low], low * 1e-3 / trip))
-    return np.array(rows).reshape(-1, 3)
+        near = cwnd[(when >= mark) & (when < mark + 3.5 * trip)]
+        left = near.min() / near[0]
+        rows.append((silence, held[peak] - held[after][low], low * 1e-3 / trip, left))
+    return np.array(rows).reshape(-1, 4)
 
 
 def _one_dip(run: Result, name: str) -> Trace:
