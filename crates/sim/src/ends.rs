@@ -6,8 +6,11 @@ use crate::flow::{Ends, Flow, FlowKind, Tcp};
 use crate::network::Network;
 use crate::packet::{flag, Pkt};
 use crate::sched::Kind;
-use penstock_tcp::{Io, Reply, Segment, Sender, TcpParams, Timer};
+use penstock_tcp::{Ack, Io, Reply, Segment, Sender, TcpParams, Timer};
 use penstock_units::{Rng, Time};
+
+/// An ACK without options, and not of a SYN.
+const BARE_ACK: (u32, bool) = (40, false);
 
 /// What a sender sends through: the network, and what its packets have in common.
 pub(crate) struct Uplink<'a> {
@@ -66,7 +69,19 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
     if p.epoch != f.ends.epoch {
         return net.discard(index); // of an earlier connection
     }
-    let segment = Segment {
+    let ends = f.ends;
+    if t.receiver.is_plain(p.is(flag::SYN)) {
+        let reply = t.receiver.on_plain_segment(now, &segment(&p));
+        reply_to(net, t, ends, now, index, reply, |_| BARE_ACK);
+    } else {
+        special(net, t, ends, now, index, p.flags);
+    }
+}
+
+/// Returns the segment that a packet carries.
+#[inline(always)]
+fn segment(p: &Pkt) -> Segment {
+    Segment {
         seq: p.seq,
         syn: p.is(flag::SYN),
         retransmit: p.is(flag::RETRANSMIT),
@@ -74,23 +89,20 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
         bits: p.bits,
         owes_cwr: p.is(flag::OWES_CWR),
         stamp: p.stamp(),
-    };
-    let ends = f.ends;
-    if t.receiver.is_plain(&segment) {
-        let reply = t.receiver.on_plain_segment(now, &segment);
-        reply_to(net, t, ends, now, index, &segment, reply);
-    } else {
-        special(net, t, ends, now, index, &segment);
     }
 }
 
+/// The rest. Of what the pool holds of the packet, the flags may be out of date.
 #[inline(never)]
-fn special(net: &mut Network, t: &mut Tcp, ends: Ends, now: Time, index: u32, s: &Segment) {
-    let reply = t.receiver.on_segment(now, s);
-    reply_to(net, t, ends, now, index, s, reply);
+fn special(net: &mut Network, t: &mut Tcp, ends: Ends, now: Time, index: u32, flags: u8) {
+    let p = Pkt { flags, ..net.packets.items[index as usize] };
+    let reply = t.receiver.on_segment(now, &segment(&p));
+    let syn = p.is(flag::SYN);
+    reply_to(net, t, ends, now, index, reply, |ack| (ack.bytes(syn), syn));
 }
 
-/// The packet at `index` becomes the reply to the segment that it brought.
+/// The packet at `index` becomes the reply to the segment that it brought. `form` says how long an
+/// ACK is, and whether it answers a SYN.
 #[inline(always)]
 fn reply_to(
     net: &mut Network,
@@ -98,12 +110,12 @@ fn reply_to(
     ends: Ends,
     now: Time,
     index: u32,
-    s: &Segment,
     reply: Reply,
+    form: impl FnOnce(&Ack) -> (u32, bool),
 ) {
     match reply {
         Reply::Now(ack) => {
-            net.answer(index, &ack, s.syn, ends.src, ends.backward);
+            net.answer(index, &ack, form(&ack), ends.src, ends.backward);
             net.send_up(now, ends.dst, index);
         }
         Reply::Later => {
@@ -130,7 +142,7 @@ pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: 
         let (epoch, class) = (f.ends.epoch, f.ends.class);
         let p = Pkt { flow: flow as u32, epoch, class, ..Pkt::BLANK };
         let index = net.enter(p);
-        net.answer(index, &ack, false, f.ends.src, f.ends.backward);
+        net.answer(index, &ack, (ack.bytes(false), false), f.ends.src, f.ends.backward);
         net.send_up(now, f.ends.dst, index);
     } else if let Some(due) = t.receiver.deadline() {
         t.ack_timer_at = due;
