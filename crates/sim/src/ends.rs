@@ -57,7 +57,8 @@ impl Io for Uplink<'_> {
 
 /// A segment or datagram at its receiver.
 #[inline]
-pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32, p: Pkt) {
+pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32) {
+    let p = &net.packets.items[index as usize];
     let f = &mut flows[p.flow as usize];
     let t = match &mut f.kind {
         FlowKind::Tcp(t) => t,
@@ -71,10 +72,10 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
     }
     let ends = f.ends;
     if t.receiver.is_plain(p.is(flag::SYN)) {
-        let reply = t.receiver.on_plain_segment(now, &segment(&p));
+        let reply = t.receiver.on_plain_segment(now, &segment(p));
         reply_to(net, t, ends, now, index, reply, |_| BARE_ACK);
     } else {
-        special(net, t, ends, now, index, p.flags);
+        special(net, t, ends, now, index);
     }
 }
 
@@ -92,12 +93,12 @@ fn segment(p: &Pkt) -> Segment {
     }
 }
 
-/// The rest. Of what the pool holds of the packet, the flags may be out of date.
+/// The rest.
 #[inline(never)]
-fn special(net: &mut Network, t: &mut Tcp, ends: Ends, now: Time, index: u32, flags: u8) {
-    let p = Pkt { flags, ..net.packets.items[index as usize] };
-    let reply = t.receiver.on_segment(now, &segment(&p));
-    let syn = p.is(flag::SYN);
+fn special(net: &mut Network, t: &mut Tcp, ends: Ends, now: Time, index: u32) {
+    let s = segment(&net.packets.items[index as usize]);
+    let reply = t.receiver.on_segment(now, &s);
+    let syn = s.syn;
     reply_to(net, t, ends, now, index, reply, |ack| (ack.bytes(syn), syn));
 }
 
@@ -154,17 +155,13 @@ pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: 
 /// function of its own, with all that is done there: inlined where ACKs come from, it keeps fewer
 /// values in registers. The one place that calls [`Sender::on_ack`], which is thus part of it.
 #[inline(never)]
-pub(crate) fn ack(
-    net: &mut Network,
-    flows: &mut [Flow],
-    now: Time,
-    index: u32,
-    p: Pkt,
-) -> Option<usize> {
+pub(crate) fn ack(net: &mut Network, flows: &mut [Flow], now: Time, index: u32) -> Option<usize> {
+    let p = &net.packets.items[index as usize];
     let ack = p.ack(&net.options);
-    net.discard(index);
     let flow = p.flow as usize;
-    if flows[flow].ends.epoch != p.epoch && !p.is(flag::REQUEST) {
+    let earlier = flows[flow].ends.epoch != p.epoch && !p.is(flag::REQUEST);
+    net.discard(index);
+    if earlier {
         return None; // of an earlier connection
     }
     with_sender(net, flows, now, flow, |s, wire| s.on_ack(now, &ack, wire)).then_some(flow)
