@@ -19,17 +19,30 @@ pub(crate) struct Uplink<'a> {
     number: u32,
     flow: &'a Ends,
     p: &'a TcpParams,
-    /// The last segment of the transfer and its payload.
+    /// The bytes of a full segment, and the last one of the transfer with its payload.
+    full: u32,
     last: (i64, u32),
     rng: &'a mut Rng,
+}
+
+impl Uplink<'_> {
+    /// The bytes of a SYN, or of the last segment.
+    #[cold]
+    #[inline(never)]
+    fn other_bytes(&self, s: &Segment) -> u32 {
+        if s.syn {
+            // A SYN has its own length, whatever a data segment's header counts.
+            return self.p.syn_bytes();
+        }
+        self.last.1 + self.p.header_bytes()
+    }
 }
 
 impl Io for Uplink<'_> {
     #[inline(always)]
     fn send(&mut self, s: Segment, not_before: Time) {
-        let payload = if s.seq < self.last.0 { self.p.segment_bytes() } else { self.last.1 };
-        // SYN and ACK have their own length, whatever a data segment's header counts.
-        let bytes = if s.syn { self.p.syn_bytes() } else { payload + self.p.header_bytes() };
+        let whole = !s.syn && s.seq < self.last.0;
+        let bytes = if whole { self.full } else { self.other_bytes(&s) };
         let mut flags = s.ecn as u8;
         flags |= flag::when(s.syn, flag::SYN);
         flags |= flag::when(s.retransmit, flag::RETRANSMIT);
@@ -179,13 +192,14 @@ pub(crate) fn with_sender(
 ) -> bool {
     let fl = &mut flows[flow];
     let FlowKind::Tcp(t) = &mut fl.kind else { return false };
-    let Tcp { sender, p, last, .. } = t;
+    let Tcp { sender, p, full, last, .. } = t;
     let mut wire = Uplink {
         net: &mut *net,
         now,
         number: flow as u32,
         flow: &fl.ends,
         p,
+        full: *full,
         last: *last,
         rng: &mut fl.rng,
     };

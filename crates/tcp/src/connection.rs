@@ -140,6 +140,9 @@ pub(crate) struct Connection {
     pub(crate) plain: bool,
     /// The control, or the record of what is under way, hears of every ACK.
     pub(crate) heard: bool,
+    /// It does, or ACKs tell of marks, or the application has stopped: one question for each ACK
+    /// instead of three.
+    pub(crate) attends: bool,
     /// Slow start has an end of its own, or cwnd is whole.
     steps: bool,
     /// The window's use is accounted for.
@@ -175,6 +178,7 @@ impl Connection {
         let paced = control.paces() || p.pacing.by_window() || p.pacing.max_rate.is_some();
         let hystart = Watch::new(p.hystart.hystart, paced, p.segment_bytes());
         let records = records || control.records() || hystart.is_some();
+        let heard = control.watches() || records || p.timestamps;
         let accounts = p.idle_restart || p.window_validation == Validation::Linux;
         Connection {
             highest_ack: -1,
@@ -214,7 +218,8 @@ impl Connection {
             stopped: false,
             paced,
             plain: !paced && !records && p.send_overhead == Duration::ZERO && !p.timestamps,
-            heard: control.watches() || records || p.timestamps,
+            heard,
+            attends: heard,
             log: records.then(Box::default),
             steps: hystart.is_some() || p.whole_cwnd,
             hystart,
@@ -243,10 +248,9 @@ impl Connection {
     /// recovery inflates it, within the receiver's.
     #[inline]
     pub(crate) fn usable(&self, inflation: f64) -> i64 {
-        self.window_in_force(inflation) as i64
+        ((self.window.cwnd + inflation) as i64).min(i64::from(self.peer_window))
     }
 
-    #[inline]
     fn window_in_force(&self, inflation: f64) -> f64 {
         (self.window.cwnd + inflation).min(f64::from(self.peer_window))
     }
