@@ -143,7 +143,7 @@ pub(crate) struct Connection {
     /// It does, or ACKs tell of marks, or the application has stopped: one question for each ACK
     /// instead of three.
     pub(crate) attends: bool,
-    /// Slow start has an end of its own, or cwnd is whole.
+    /// Slow start has an end of its own or counts every segment, or cwnd is whole.
     steps: bool,
     /// The window's use is accounted for.
     pub(crate) accounts: bool,
@@ -221,7 +221,7 @@ impl Connection {
             heard,
             attends: heard,
             log: records.then(Box::default),
-            steps: hystart.is_some() || p.whole_cwnd,
+            steps: hystart.is_some() || p.whole_cwnd || p.growth == GrowthPer::Segments,
             hystart,
             sce: sce::Recent::default(),
             delivered_ce: 0,
@@ -393,21 +393,22 @@ impl Connection {
             GrowthPer::Acks => 1.0,
             GrowthPer::Bytes | GrowthPer::Segments => acked as f64,
         };
-        let g = Growth {
+        let g = |every| Growth {
             now,
             seq: self.highest_ack,
             next: self.next,
             acked,
-            every: self.p.growth == GrowthPer::Segments,
+            every,
             used,
             rtt: &self.rtt,
             rtt_params: &self.p.rtt,
             quirks: self.p.quirks(),
         };
         match &mut self.control {
-            // Inlined, it needs no more of `g` than it reads.
-            Control::Reno(reno) if !self.steps => reno.grow(&g, &mut self.window),
+            // Inlined, it needs no more of what there is than it reads.
+            Control::Reno(reno) if !self.steps => reno.grow(&g(false), &mut self.window),
             control => {
+                let g = g(self.p.growth == GrowthPer::Segments);
                 let before = self.window.cwnd;
                 if self.hystart.as_ref().is_none_or(|h| !h.slow_start(&g, &mut self.window)) {
                     control.grow(&g, &mut self.window);
