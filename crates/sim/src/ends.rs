@@ -111,8 +111,12 @@ fn segment(p: &Pkt) -> Segment {
 fn special(net: &mut Network, t: &mut Tcp, ends: Ends, now: Time, index: u32) {
     let s = segment(&net.packets.items[index as usize]);
     let reply = t.receiver.on_segment(now, &s);
-    let syn = s.syn;
+    let (syn, flow) = (s.syn, net.packets.items[index as usize].flow);
+    let at_once = matches!(reply, Reply::Now(_));
     reply_to(net, t, ends, now, index, reply, |ack| (ack.bytes(syn), syn));
+    if at_once && t.receiver.deadline().is_some() {
+        hold_back(net, t, flow); // the ACK was an earlier segment's
+    }
 }
 
 /// The packet at `index` becomes the reply to the segment that it brought. `form` says how long an
@@ -133,19 +137,28 @@ fn reply_to(
             net.send_up(now, ends.dst, index);
         }
         Reply::Later => {
-            let due = t.receiver.deadline().unwrap_or(Time::NEVER);
-            if due < t.ack_timer_at {
-                t.ack_timer_at = due;
-                let flow = net.packets.items[index as usize].flow;
-                net.sched.push(due, Kind::AckTimer, flow);
-            }
+            hold_back(net, t, net.packets.items[index as usize].flow);
             net.discard(index);
         }
     }
 }
 
-/// A held-back ACK may be due.
+/// From now on an ACK is held back. One event stands for the timer; it is looked at again when it
+/// comes, and moved only to an earlier time.
+#[inline]
+fn hold_back(net: &mut Network, t: &mut Tcp, flow: u32) {
+    let due = t.receiver.deadline().unwrap_or(Time::NEVER);
+    t.held_back = net.sched.present();
+    if due < t.ack_timer_at {
+        t.ack_timer_at = due;
+        net.sched.push(due, Kind::AckTimer, flow);
+    }
+}
+
+/// A held-back ACK may be due. Where none is, nothing has happened: whether there is an event then
+/// depends on what was worked out ahead.
 pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    net.events -= 1;
     let f = &mut flows[flow];
     let FlowKind::Tcp(t) = &mut f.kind else { return };
     if t.ack_timer_at != now {
@@ -153,14 +166,16 @@ pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: 
     }
     t.ack_timer_at = Time::NEVER;
     if let Some(ack) = t.receiver.on_timer(now) {
+        net.events += 1;
         let (epoch, class) = (f.ends.epoch, f.ends.class);
         let p = Pkt { flow: flow as u32, epoch, class, ..Pkt::BLANK };
         let index = net.enter(p);
         net.answer(index, &ack, (ack.bytes(false), false), f.ends.src, f.ends.backward);
         net.send_up(now, f.ends.dst, index);
     } else if let Some(due) = t.receiver.deadline() {
+        // Which event goes first at an instant does not depend on where an older one stood.
         t.ack_timer_at = due;
-        net.sched.push(due, Kind::AckTimer, flow as u32);
+        net.sched.push_as_of(t.held_back, due, Kind::AckTimer, flow as u32);
     }
 }
 

@@ -287,10 +287,15 @@ impl Engine {
             return batch::arrive(net, &mut self.links, flows, event, link, index);
         }
         if !p.is(flag::ACK) {
-            if self.browses {
+            let (flow, in_line) = (p.flow, net.hosts[p.host as usize].holds_back());
+            if self.browses && !in_line {
                 return self.browse(now, index);
             }
-            return ends::data(net, flows, now, index);
+            ends::data(net, flows, now, index);
+            if in_line {
+                net.segments_behind(flow as usize, flows);
+            }
+            return;
         }
         let flow = p.flow as usize;
         if let Some(flow) = ends::ack(net, flows, now, index) {
@@ -359,7 +364,7 @@ impl Engine {
             sched: Scheduler::new(shift, slots),
             packets: Pool::with_room(Pkt::BLANK, ROOM),
             options: Pool::new(Ack::default()),
-            held_acks: Pool::new((Event::FIRST, 0)),
+            held: Pool::new((Event::FIRST, 0)),
             inboxes,
             hosts,
             routes: Routes::new(&c.routes),

@@ -1,8 +1,9 @@
 //! A flow's two ends and its application.
 
-use crate::acks::AckLine;
 use crate::config::{App, Datagram, FlowConfig, OnOff, UdpPattern};
 use crate::draw::draw;
+use crate::line::EventLine;
+use crate::sched::Present;
 use crate::session::Connection;
 use crate::video::Viewer;
 use crate::web::WebSession;
@@ -48,13 +49,17 @@ pub(crate) struct Tcp {
     pub(crate) receiver: Receiver,
     /// The times for which timer events stand in the queue.
     pub(crate) ack_timer_at: Time,
+    /// What was worked out when an ACK was held back last.
+    pub(crate) held_back: Present,
+    /// The same of segments at a host that may hold ACKs back.
+    pub(crate) segments: EventLine,
     pub(crate) timer_at: Time,
     pub(crate) release_at: Time,
     /// ACKs before this may be worked out ahead of time: until then nothing but ACKs and the timer
     /// touches the sender, and nobody else sends from its host.
     pub(crate) undisturbed_until: Time,
     /// ACKs that must wait for their time, and those behind them. The first of them has an event.
-    pub(crate) acks: AckLine,
+    pub(crate) acks: EventLine,
     /// The bytes of a full segment, and the last one of the transfer with its payload, which may be
     /// short.
     pub(crate) full: u32,
@@ -227,8 +232,10 @@ impl Tcp {
                 | TcpApp::Video(_) => Time::ZERO,
                 TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
             },
-            acks: AckLine::EMPTY,
+            acks: EventLine::EMPTY,
             ack_timer_at: Time::NEVER,
+            held_back: Present::NONE,
+            segments: EventLine::EMPTY,
             app,
             acked_before: 0,
             window: Snapshot::default(),
@@ -282,6 +289,13 @@ impl Tcp {
     pub(crate) fn foresees(&mut self, at: Time, until: Time) -> bool {
         at < until.min(self.undisturbed_until).min(self.release_at)
             && (at < self.timer_at || self.passes_over(at))
+    }
+
+    /// Returns whether a segment that comes at `at` may be worked out now, once those before it are:
+    /// no ACK is held back until then. The timer's event may come before it, and will do nothing.
+    #[inline]
+    pub(crate) fn foresees_segment(&self, at: Time) -> bool {
+        self.receiver.deadline().is_none_or(|due| at < due)
     }
 
     /// When the sender's timers expire, except for pacing's. That has an event of its own: one for

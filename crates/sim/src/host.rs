@@ -18,6 +18,8 @@ const _: () = assert!(size_of::<Host>() == 64);
 const MERGES: u8 = 1;
 /// All that the host does is to answer, at once, what comes down to it.
 const ANSWERS: u8 = 2;
+/// All that it does is to answer one flow, whose ACKs it may hold back.
+const HOLDS_BACK: u8 = 4;
 /// [`Pipe::note`] of the pipe up: more than one end of a flow sends from the host.
 const SHARED: u8 = 1;
 
@@ -28,6 +30,8 @@ pub(crate) struct Part {
     pub(crate) merges: bool,
     /// See [`ANSWERS`].
     pub(crate) answers: bool,
+    /// See [`HOLDS_BACK`].
+    pub(crate) holds_back: bool,
     /// See [`SHARED`].
     pub(crate) shared: bool,
     /// Whether a queue may form in the pipe up, and in the one down: see [`crate::access`].
@@ -40,7 +44,8 @@ impl Host {
         let [up, down] = part.queues.map(|may| Pipe::new(c, may));
         let mut host = Host { up, down };
         host.up.note = u8::from(part.shared) * SHARED;
-        host.down.note = (u8::from(part.merges) * MERGES) | (u8::from(part.answers) * ANSWERS);
+        let notes = [(part.merges, MERGES), (part.answers, ANSWERS), (part.holds_back, HOLDS_BACK)];
+        host.down.note = notes.into_iter().map(|(is, note)| u8::from(is) * note).sum();
         host
     }
 
@@ -60,5 +65,11 @@ impl Host {
     #[inline]
     pub(crate) fn answers(&self) -> bool {
         self.down.note & ANSWERS != 0
+    }
+
+    /// Returns whether all it does is to answer one flow, whose ACKs it may hold back.
+    #[inline]
+    pub(crate) fn holds_back(&self) -> bool {
+        self.down.note & HOLDS_BACK != 0
     }
 }

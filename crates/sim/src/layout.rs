@@ -38,17 +38,23 @@ pub(crate) fn parts(c: &Config, foresees: bool) -> Vec<Part> {
         feed(f.dst, f.forward);
         feed(f.src, f.backward);
     }
+    let senders = senders(c);
     for f in &c.flows {
         parts[f.src as usize].answers = false;
-        parts[f.dst as usize].answers &= match &f.app {
-            App::Ftp { tcp, .. } | App::Video { tcp, .. } => !tcp.delayed_ack,
+        let dst = &mut parts[f.dst as usize];
+        let (at_once, held_back) = match &f.app {
+            App::Ftp { tcp, .. } | App::Video { tcp, .. } => (!tcp.delayed_ack, tcp.delayed_ack),
             // A session's next object begins at its sender, which starts both ends afresh.
-            App::Web { .. } | App::Browser { .. } => false,
-            App::Udp { .. } | App::Replay { .. } => true,
+            App::Web { .. } | App::Browser { .. } => (false, false),
+            App::Udp { .. } | App::Replay { .. } => (true, false),
         };
+        // With another flow's ACKs in between those held back are sent in their turn.
+        dst.holds_back = foresees && held_back && senders[f.dst as usize] == 1;
+        dst.answers &= at_once;
     }
-    for ((part, queues), n) in parts.iter_mut().zip(access::queues(c)).zip(senders(c)) {
+    for ((part, queues), n) in parts.iter_mut().zip(access::queues(c)).zip(senders) {
         part.answers &= !part.merges;
+        part.holds_back &= !part.merges;
         part.queues = queues;
         part.shared = n > 1;
     }

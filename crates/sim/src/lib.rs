@@ -5,7 +5,6 @@
 //! be called from many threads at once.
 
 mod access;
-mod acks;
 mod apps;
 mod batch;
 mod browser;
@@ -20,6 +19,7 @@ mod host;
 mod inbox;
 mod layout;
 mod lead_in;
+mod line;
 mod lone;
 mod measure;
 mod metrics;

@@ -1,10 +1,10 @@
 //! The network: hosts, and the packets between them. A packet enters here from its host; `batch.rs`
 //! takes it through a link, and `way.rs` onward. The links stand beside the network.
 
-use crate::acks::HeldAcks;
 use crate::flow::{Flow, FlowKind, TcpApp};
 use crate::host::Host;
 use crate::inbox::Inbox;
+use crate::line::Held;
 use crate::packet::{flag, Options, Pkt, Pool};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
@@ -20,8 +20,8 @@ pub(crate) struct Network {
     pub(crate) sched: Scheduler,
     pub(crate) packets: Pool<Pkt>,
     pub(crate) options: Options,
-    /// The ACKs of the flows' lines.
-    pub(crate) held_acks: HeldAcks,
+    /// The events of the flows' lines.
+    pub(crate) held: Held,
     /// Of each link.
     pub(crate) inboxes: Vec<Inbox>,
     pub(crate) hosts: Vec<Host>,
@@ -256,6 +256,6 @@ impl Network {
         let held = links.iter().filter(|link| link.is_eager());
         let links = held.map(|link| link.waiting() as usize).sum::<usize>();
         let inboxes = self.inboxes.iter().map(Inbox::arrivals).sum::<usize>();
-        (links + inboxes + self.held_acks.live() + self.sched.arrivals()) as u64
+        (links + inboxes + self.held.live() + self.sched.arrivals()) as u64
     }
 }

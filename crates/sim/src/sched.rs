@@ -285,6 +285,11 @@ pub(crate) struct Scheduler {
 #[derive(Clone, Copy)]
 pub(crate) struct Present((u64, u64));
 
+impl Present {
+    /// Nothing was worked out yet.
+    pub(crate) const NONE: Present = Present((0, 0));
+}
+
 /// The most events of a slot that are kept in order; more of them go to a heap.
 const CROWD: usize = 1024;
 /// Turns of the wheel that are told apart.
@@ -393,6 +398,13 @@ impl Scheduler {
     #[inline]
     pub(crate) fn push(&mut self, at: Time, kind: Kind, index: u32) {
         let event = self.event(at, kind, index);
+        self.add(event);
+    }
+
+    /// Schedules an event as what was worked out at `then` would have.
+    pub(crate) fn push_as_of(&mut self, then: Present, at: Time, kind: Kind, index: u32) {
+        let Present((scheduled, cause)) = then;
+        let event = Event { scheduled, cause, ..self.event(at, kind, index) };
         self.add(event);
     }
 

@@ -113,12 +113,22 @@ impl Network {
     pub(crate) fn down(&mut self, now: Time, at: Time, index: u32, flows: &mut [Flow]) {
         let p = &self.packets.items[index as usize];
         let host = &mut self.hosts[p.host as usize];
-        let (down, answers) = (host.down.send(at, p.bytes, self.window), host.answers());
+        let down = host.down.send(at, p.bytes, self.window);
+        let (answers, holds_back) = (host.answers(), host.holds_back());
         let Some(at) = down else { return self.discard(index) };
         if answers && at < self.end {
             self.events += 1;
             self.sched.begin(at, now);
             return ends::data(self, flows, at, index);
+        }
+        if holds_back && at < self.end {
+            if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
+                if t.segments.is_empty() && t.foresees_segment(at) {
+                    self.events += 1;
+                    self.sched.begin(at, now);
+                    return ends::data(self, flows, at, index);
+                }
+            }
         }
         if p.is(flag::ACK) {
             if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
@@ -145,17 +155,38 @@ impl Network {
                 if t.acks.is_empty() {
                     self.sched.add(event);
                 }
-                return t.acks.push(&mut self.held_acks, event);
+                return t.acks.push(&mut self.held, event);
+            }
+        } else if self.hosts[p.host as usize].holds_back() {
+            if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
+                if t.segments.is_empty() {
+                    self.sched.add(event);
+                }
+                return t.segments.push(&mut self.held, event);
             }
         }
         self.sched.add(event);
+    }
+
+    /// As [`Network::acks_behind`], of segments at a host that may hold ACKs back.
+    pub(crate) fn segments_behind(&mut self, flow: usize, flows: &mut [Flow]) {
+        while let FlowKind::Tcp(t) = &mut flows[flow].kind {
+            let Some(next) = t.segments.step(&mut self.held) else { return };
+            let at = next.time();
+            if at >= self.end || !t.foresees_segment(at) {
+                return self.sched.add(next);
+            }
+            self.events += 1;
+            self.sched.begin_arrival(&next);
+            ends::data(self, flows, at, next.what().index() as u32);
+        }
     }
 
     /// The event of a flow's first kept ACK has come, and that ACK is worked out. So are those
     /// behind it, as far ahead of time as nobody can notice. The next one gets an event.
     pub(crate) fn acks_behind(&mut self, flow: usize, flows: &mut [Flow]) {
         while let FlowKind::Tcp(t) = &mut flows[flow].kind {
-            let Some(next) = t.acks.step(&mut self.held_acks) else { return };
+            let Some(next) = t.acks.step(&mut self.held) else { return };
             if !t.foresees(next.time(), self.acks_foreseen_until) {
                 return self.sched.add(next);
             }

@@ -1,5 +1,6 @@
-//! Lines of ACKs that must wait for their time. Most flows have none waiting, so a line is two
-//! numbers in its flow, and the ACKs of all lines share one pool.
+//! Lines of packets at their host that must wait for their time: ACKs at a sender, segments at a
+//! receiver that may hold ACKs back. Most flows have none waiting, so a line is two numbers in its
+//! flow, and the events of all lines share one pool.
 
 use crate::packet::Pool;
 use crate::sched::Event;
@@ -7,20 +8,20 @@ use crate::sched::Event;
 /// Stands for no place in the pool.
 const NIL: u32 = u32::MAX;
 
-/// Where the ACKs of all lines wait: the event that each of them would have, and the place of the
-/// one behind it.
-pub(crate) type HeldAcks = Pool<(Event, u32)>;
+/// Where all lines' packets wait: the event that each of them would have, and the place of the one
+/// behind it.
+pub(crate) type Held = Pool<(Event, u32)>;
 
 /// A flow's line.
-pub(crate) struct AckLine {
+pub(crate) struct EventLine {
     first: u32,
     /// Of a line that is not empty.
     last: u32,
 }
 
-impl AckLine {
+impl EventLine {
     /// An empty line.
-    pub(crate) const EMPTY: AckLine = AckLine { first: NIL, last: NIL };
+    pub(crate) const EMPTY: EventLine = EventLine { first: NIL, last: NIL };
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
@@ -28,7 +29,7 @@ impl AckLine {
     }
 
     /// Puts an event at the end.
-    pub(crate) fn push(&mut self, held: &mut HeldAcks, event: Event) {
+    pub(crate) fn push(&mut self, held: &mut Held, event: Event) {
         let place = held.put((event, NIL));
         if self.is_empty() {
             self.first = place;
@@ -39,7 +40,7 @@ impl AckLine {
     }
 
     /// Takes the first event out. Returns the one behind it.
-    pub(crate) fn step(&mut self, held: &mut HeldAcks) -> Option<Event> {
+    pub(crate) fn step(&mut self, held: &mut Held) -> Option<Event> {
         if self.is_empty() {
             return None;
         }
@@ -58,8 +59,8 @@ mod tests {
     /// Three lines in one pool, each against a deque.
     #[test]
     fn lines_keep_their_order() {
-        let mut held = HeldAcks::new((Event::FIRST, 0));
-        let mut lines = [AckLine::EMPTY, AckLine::EMPTY, AckLine::EMPTY];
+        let mut held = Held::new((Event::FIRST, 0));
+        let mut lines = [EventLine::EMPTY, EventLine::EMPTY, EventLine::EMPTY];
         let mut deques = [const { VecDeque::new() }; 3];
         let mut rng = Rng::stream(1, "waiting");
         for i in 0..3_000u64 {
