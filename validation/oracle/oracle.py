@@ -178,9 +178,8 @@ class Setting:
             "name": "oracle",
             "duration": f"{duration} s",
             "measure": {"from": f"{self.warmup_s} s", "to": f"{self.duration_s} s"},
-            # A full segment is a frame of 1514 B. Real packets bring their options: what is added to IP's length is
-            # the Ethernet header. The simulator's bring none.
-            "overhead": "66 B" if simulated else "54 B",
+            # A full segment is a frame of 1514 B: Ethernet's header counts as well.
+            "overhead": "54 B",
             "topology": {
                 "kind": "dumbbell",
                 "bottleneck": {"rate": rate, "delay": there, "reverse_delay": back, "buffer": buffer},

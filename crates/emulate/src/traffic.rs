@@ -379,12 +379,12 @@ fn iperf3_tcp(
 }
 
 /// Returns the bytes per packet that the wire counts in addition to IP's, from the header bytes
-/// that the scenario counts per segment: beyond 40, or none where it counts the timestamps that the
-/// kernel's segments have.
+/// that the scenario counts per segment: beyond those of a segment's own headers. 52 B are those with
+/// the timestamps that the kernel's segments have.
 pub fn header(tcp: &TcpParams) -> i32 {
     match tcp.header_bytes() as i32 {
         52 => 0,
-        bytes => bytes - 40,
+        bytes => bytes - tcp.bare_bytes() as i32,
     }
 }
 

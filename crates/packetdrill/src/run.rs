@@ -7,7 +7,7 @@ use crate::plan::{plan, Plan};
 use crate::script::{Action, Base, Call, EcnField, Event, Options, Packet, TcpOption, When};
 use crate::told::told;
 use penstock_tcp::{
-    AccEcnOption, Ack, Bits, Block, Ecn, FieldOrder, Io, Receiver, Reply, Segment, Sender,
+    AccEcnOption, Ack, Bits, Block, Ecn, FieldOrder, Io, Receiver, Reply, Segment, Sender, Stamp,
     TcpParams, MAX_BLOCKS,
 };
 use penstock_units::param::Profile;
@@ -655,7 +655,15 @@ impl<'a> Run<'a> {
 
 /// Returns the peer's SYN, or its answer, as a segment that arrives.
 fn syn(bits: Bits, p: &Packet) -> Segment {
-    Segment { seq: 0, syn: true, retransmit: false, ecn: field(p), bits, owes_cwr: false }
+    Segment {
+        seq: 0,
+        syn: true,
+        retransmit: false,
+        ecn: field(p),
+        bits,
+        owes_cwr: false,
+        stamp: Stamp::NONE,
+    }
 }
 
 /// Returns the ECN field with which a packet arrives.

@@ -227,6 +227,18 @@ fn profile_linux() {
     assert_eq!(linux, penstock_tcp::TcpParams { header: Some(Bytes(52)), ..own });
     assert_eq!((linux.variant().name, linux.initial_window, linux.window), ("cubic", 10, 11_586));
     assert_eq!((linux.rtt.min_rto, linux.rtt.max_rto), (ms(200), ms(120_000)));
+    // Timestamps are 12 B of each header, whatever else the wire counts; `header` is all of it.
+    for (keys, on, want) in [
+        ("overhead = \"54 B\"", "true", 66),
+        ("overhead = \"54 B\"", "false", 54),
+        ("name = \"x\"", "false", 40),
+    ] {
+        let s = good(&format!("profile = \"linux\"\n{keys}\n{text}"));
+        let p = tcp(&s.set("traffic.0.timestamps", on).unwrap());
+        assert_eq!(p.header_bytes(), want, "{keys}, {on}");
+    }
+    let given = s.set("traffic.0.header", "60 B").unwrap();
+    assert_eq!(tcp(&given).header_bytes(), 60);
     assert_eq!(linux.recovery, Recovery::Rack);
     let set = s.set_all(&[("traffic.0.tcp", "reno"), ("traffic.0.initial_window", "2")]).unwrap();
     assert_eq!((tcp(&set).variant().name, tcp(&set).initial_window), ("reno", 2));

@@ -25,8 +25,8 @@ impl Io for Uplink<'_> {
     #[inline(always)]
     fn send(&mut self, s: Segment, not_before: Time) {
         let payload = if s.seq < self.last.0 { self.p.segment_bytes() } else { self.last.1 };
-        // SYN and ACK are 40 bytes, whatever a data segment's header counts.
-        let bytes = if s.syn { 40 } else { payload + self.p.header_bytes() };
+        // SYN and ACK have their own length, whatever a data segment's header counts.
+        let bytes = if s.syn { self.p.syn_bytes() } else { payload + self.p.header_bytes() };
         let mut flags = s.ecn as u8;
         flags |= flag::when(s.syn, flag::SYN);
         flags |= flag::when(s.retransmit, flag::RETRANSMIT);
@@ -41,6 +41,7 @@ impl Io for Uplink<'_> {
             flags,
             class: self.flow.class,
             bits: s.bits,
+            options: s.stamp.number(),
             ..Pkt::BLANK
         };
         self.net.send(self.now, not_before, self.flow.src, p);
@@ -72,6 +73,7 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
         ecn: p.ecn(),
         bits: p.bits,
         owes_cwr: p.is(flag::OWES_CWR),
+        stamp: p.stamp(),
     };
     let ends = f.ends;
     if t.receiver.is_plain(&segment) {

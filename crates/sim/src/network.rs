@@ -11,7 +11,7 @@ use crate::prefetch::prefetch;
 use crate::routes::Routes;
 use crate::sched::{Kind, Origin, Scheduler};
 use penstock_queue::Link;
-use penstock_tcp::Ack;
+use penstock_tcp::{Ack, Stamp};
 use penstock_units::Time;
 
 /// Everything but the flows and the links, so that a flow's ends and a link can be at work with it
@@ -157,7 +157,7 @@ impl Network {
         let p = &mut self.packets.items[index as usize];
         p.flags = flag::ACK | flag::when(syn, flag::SYN);
         p.set_ack(ack, &mut self.options);
-        p.bytes = 40;
+        p.bytes = ack.bytes(syn);
         p.hop = 0;
         p.host = host;
         p.route = route;
@@ -209,6 +209,14 @@ impl Network {
             sack: tcp.is_some_and(|t| t.p.sack()),
             blocks: ack.blocks,
             option: ack.option,
+            stamps: tcp.filter(|t| t.p.timestamps).map(|t| {
+                let sends = Stamp::of(now, t.p.rtt.tick);
+                if p.is(flag::ACK | flag::REQUEST) {
+                    (sends, ack.echo)
+                } else {
+                    (ack.echo, Stamp::NONE)
+                }
+            }),
         };
         if let Some(c) = &mut self.capture {
             c.packet(now, &view);

@@ -2,13 +2,18 @@
 
 use crate::sched::MAX_INDEX;
 use penstock_aqm::Ecn;
-use penstock_tcp::{Ack, Bits};
+use penstock_tcp::{Ack, Bits, Stamp};
 
 /// Stands in [`Pkt::hop`] for a packet that has reached its host.
 pub(crate) const AT_HOST: u8 = u8::MAX;
 
 /// Stands in [`Pkt::options`] for none.
-const BARE: u32 = u32::MAX;
+const BARE: u32 = Stamp::NONE.number();
+
+/// Places of options are below this; other numbers are timestamps, or [`BARE`].
+const PLACES: u32 = 1 << 31;
+
+const _: () = assert!(MAX_INDEX <= PLACES as usize);
 
 /// ACKs that say more than a packet has room for: SACK blocks, a window, AccECN's option.
 pub(crate) type Options = Pool<Ack>;
@@ -39,7 +44,7 @@ pub(crate) struct Pkt {
     pub(crate) seq: i64,
     pub(crate) flow: u32,
     pub(crate) bytes: u32,
-    /// The place of an ACK's [`Options`].
+    /// The timestamp, or the place of an ACK's [`Options`].
     pub(crate) options: u32,
     /// The host that it goes to, and how.
     pub(crate) host: u32,
@@ -86,14 +91,15 @@ impl Pkt {
         self.seq = ack.seq;
         self.bits = ack.bits;
         self.flags = self.flags & !flag::ECN | ack.ecn as u8;
-        self.options = if ack.is_bare() { BARE } else { options.put(*ack) };
+        self.options = if ack.is_bare() { ack.echo.number() } else { options.put(*ack) };
     }
 
     /// Returns the ACK that it carries.
     #[inline]
     pub(crate) fn ack(self, options: &Options) -> Ack {
-        if self.options == BARE {
-            return Ack { seq: self.seq, bits: self.bits, ecn: self.ecn(), ..Ack::default() };
+        if self.options >= PLACES {
+            let (echo, ecn) = (self.stamp(), self.ecn());
+            return Ack { seq: self.seq, bits: self.bits, ecn, echo, ..Ack::default() };
         }
         Ack { ecn: self.ecn(), ..options.items[self.options as usize] }
     }
@@ -101,9 +107,15 @@ impl Pkt {
     /// It is gone, and its options with it.
     #[inline]
     pub(crate) fn forget(self, options: &mut Options) {
-        if self.options != BARE {
+        if self.options < PLACES {
             options.remove(self.options);
         }
+    }
+
+    /// Returns the timestamp of a segment.
+    #[inline]
+    pub(crate) fn stamp(self) -> Stamp {
+        Stamp::from_number(self.options)
     }
 
     /// Returns the packet with this ECN field.

@@ -21,8 +21,10 @@
 //! `tests/test_pcap.py` counts.
 //!
 //! *Sizes.* A packet without TCP options is as long as it was in the simulation where headers count
-//! 40 bytes (datagrams: 28). Options make a packet longer than that: SYNs by 8 or 12 bytes, ACKs by
-//! 4 + 8 for each SACK block, and by 12 at most for AccECN's option, which data segments do without.
+//! 40 bytes (datagrams: 28), and so is each packet of a flow with timestamps where they count 52.
+//! Without timestamps options make a packet longer: SYNs by 8 or 12 bytes, ACKs by 4 + 8 for each
+//! SACK block, and by 12 at most for AccECN's option, which data segments do without. Data return no
+//! timestamp: zero stands for it.
 //! So do headers that the scenario counts as less than 40 bytes (ns-2's Vegas: 0) make them longer,
 //! and headers that it counts as more make them shorter.
 //!
@@ -34,7 +36,7 @@ use etherparse::{IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, TsResolution};
 use penstock_aqm::Ecn;
-use penstock_tcp::{AccEcnOption, Bits, Block, MAX_BLOCKS};
+use penstock_tcp::{AccEcnOption, Bits, Block, Stamp, MAX_BLOCKS};
 use penstock_units::Time;
 use std::collections::BTreeMap;
 
@@ -83,6 +85,8 @@ pub(crate) struct PacketView {
     pub(crate) blocks: [Block; MAX_BLOCKS],
     /// AccECN's option.
     pub(crate) option: Option<AccEcnOption>,
+    /// The packet's timestamp, and the one that it returns, where the flow has them.
+    pub(crate) stamps: Option<(Stamp, Stamp)>,
 }
 
 /// A packet whose headers stand in [`Capture::headers`].
@@ -199,7 +203,7 @@ impl Capture {
         // within it.
         let field = if p.syn { window } else { window.div_ceil(1 << scale) };
         t.window_size = field.min(0xffff) as u16;
-        t.set_options(&options(p, scale, &bytes)).expect("at most 28 bytes of options");
+        t.set_options(&options(p, scale, &bytes)).expect("at most 40 bytes of options");
         if let Some(option) = p.option {
             let (option, length) = option.encode();
             let all = [t.options.as_slice(), &option[..length]].concat();
@@ -283,25 +287,30 @@ fn scale(window: u64) -> u8 {
 fn options(p: &PacketView, scale: u8, bytes: &Bytes) -> Vec<TcpOptionElement> {
     use TcpOptionElement::{
         MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted,
-        WindowScale,
+        Timestamp, WindowScale,
     };
+    // Zero stands for none (RFC 7323, 3.2).
+    let number = |s: Stamp| if s == Stamp::NONE { 0 } else { s.number() };
+    let stamps = p.stamps.map(|(own, echo)| Timestamp(number(own), number(echo)));
     if p.syn {
         let mss = p.segment.min(0xffff) as u16;
         let mut options = vec![MaximumSegmentSize(mss), Noop, WindowScale(scale)];
-        if p.sack {
-            options.extend([Noop, Noop, SelectiveAcknowledgementPermitted]);
+        match stamps {
+            Some(stamps) if p.sack => options.extend([SelectiveAcknowledgementPermitted, stamps]),
+            Some(stamps) => options.extend([Noop, Noop, stamps]),
+            None if p.sack => options.extend([Noop, Noop, SelectiveAcknowledgementPermitted]),
+            None => {}
         }
         return options;
     }
     let range = |b: &Block| (bytes.start(b.left), bytes.end(b.right - 1));
     let mut blocks = p.blocks.iter().filter(|b| b.right > b.left).map(range);
-    match blocks.next() {
-        Some(first) => {
-            let rest = [blocks.next(), blocks.next(), None];
-            vec![Noop, Noop, SelectiveAcknowledgement(first, rest)]
-        }
-        None => vec![],
+    let mut options = stamps.map_or_else(Vec::new, |stamps| vec![Noop, Noop, stamps]);
+    if let Some(first) = blocks.next() {
+        let rest = [blocks.next(), blocks.next(), None];
+        options.extend([Noop, Noop, SelectiveAcknowledgement(first, rest)]);
     }
+    options
 }
 
 /// Options with no-operations behind them, up to whole words.

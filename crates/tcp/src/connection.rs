@@ -12,9 +12,11 @@ use crate::ecn::bits::{Bits, Ecn, Mark};
 use crate::ecn::sce;
 use crate::pace::Pacer;
 use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
+use crate::recovery::kind::Recovery;
 use crate::rtt::RttEstimator;
 use crate::segment::{Ack, Segment};
 use crate::sent::{News, Sent, SentLog};
+use crate::stamp::Stamp;
 use crate::timers::{Timer, Timers};
 use crate::usage::{Standing, Usage, Validation};
 use penstock_units::{Duration, Ecn as Codepoint, Time};
@@ -137,6 +139,8 @@ pub(crate) struct Connection {
     pub(crate) heard: bool,
     /// The window's use is accounted for.
     pub(crate) accounts: bool,
+    /// Segments carry timestamps.
+    pub(crate) stamps: bool,
     pub(crate) control: Control,
     pub(crate) rtt: RttEstimator,
     pub(crate) counters: Counters,
@@ -185,7 +189,9 @@ impl Connection {
             accounts,
             rtt: RttEstimator::new(&p.rtt, phase),
             timed: None,
-            timed_high: -1,
+            // With timestamps no segment is timed: each ACK tells its round trip.
+            timed_high: if p.timestamps { i64::MAX } else { -1 },
+            stamps: p.timestamps,
             timers: Timers::IDLE,
             pacer: Pacer::IDLE,
             mark: Mark::None,
@@ -202,7 +208,7 @@ impl Connection {
             waits_for_timer: false,
             stopped: false,
             paced,
-            heard: control.watches() || records,
+            heard: control.watches() || records || p.timestamps,
             log: records.then(Box::default),
             hystart,
             sce: sce::Recent::default(),
@@ -483,6 +489,9 @@ impl Connection {
         each: impl FnMut(i64, &Sent),
     ) -> Option<News> {
         let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack, each));
+        if self.stamps && ack.seq > self.highest_ack && self.p.recovery != Recovery::Rack {
+            self.sample_echo(now, ack);
+        }
         if !self.control.watches() && self.hystart.is_none() {
             return of_log;
         }
@@ -575,6 +584,32 @@ impl Connection {
         self.rtt.restore(&self.p.rtt);
         self.rtt.sample(&self.p.rtt, sent, now);
         self.rtt.acknowledged(&self.p.rtt, self.highest_ack, self.max_sent);
+    }
+
+    /// Returns the timestamp of a segment that leaves at `at`.
+    pub(crate) fn stamp(&self, at: Time) -> Stamp {
+        if self.stamps {
+            Stamp::of(at, self.p.rtt.tick)
+        } else {
+            Stamp::NONE
+        }
+    }
+
+    /// An ACK of new data gives a sample of the round trip by the timestamp that it returns,
+    /// whatever was sent again (RFC 7323, section 4). Each of a window's ACKs gives one, and weighs
+    /// the less (appendix G). Returns the round trip.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn sample_echo(&mut self, now: Time, ack: &Ack) -> Option<Duration> {
+        let (sent, end) = ack.echo.round_trip(now, self.p.rtt.tick)?;
+        if !(self.ecn_backoff && self.mark != Mark::None) {
+            self.rtt.restore(&self.p.rtt);
+            self.ecn_backoff = false;
+        }
+        let of = (self.flight().max(1) as u64).div_ceil(2);
+        self.rtt.sample_of(&self.p.rtt, sent, end, of as f64);
+        self.rtt.acknowledged(&self.p.rtt, ack.seq.max(self.highest_ack), self.max_sent);
+        Some(end.since(sent))
     }
 
     /// A partial ACK has moved the left edge inside recovery; its round trip is not sampled (Karn).

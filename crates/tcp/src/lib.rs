@@ -39,6 +39,7 @@ mod segment;
 mod sender;
 mod sending;
 mod sent;
+mod stamp;
 mod timers;
 mod usage;
 
@@ -58,6 +59,7 @@ pub use rtt::{RttClock, RttEstimator, RttParams};
 pub use segment::{Ack, Block, Segment, MAX_BLOCKS};
 pub use sender::Sender;
 pub use sent::DeliveryRate;
+pub use stamp::Stamp;
 pub use timers::{Timer, Timers};
 pub use usage::Validation;
 

@@ -12,6 +12,7 @@ use crate::pace::PacingParams;
 use crate::quirks::Quirks;
 use crate::recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};
 use crate::rtt::RttParams;
+use crate::segment;
 use crate::usage::Validation;
 use penstock_units::param::{int, num, Param, ParamError, Params, Profile, Values};
 use penstock_units::{Bytes, Codepoints, Duration, Ecn as Codepoint, TxClock};
@@ -73,10 +74,20 @@ penstock_units::params! {
             linux: "1448 B",
             source: "the papers' packets; Ethernet's 1500 B less IPv4, TCP and timestamps",
         },
-        /// Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B.
+        /// Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B, and with
+        /// `timestamps` as long as their options make them.
         pub header: Option<Bytes> {
-            auto: "the scenario's `overhead` (40 B)",
+            auto: "the scenario's `overhead` (40 B), with `timestamps` 12 B more",
             source: "IPv4 and TCP without options",
+        },
+        /// Every packet has a timestamp, and an ACK returns that of the segment which it answers:
+        /// each ACK of new data gives a sample of the round trip, and with rack a cut is taken back
+        /// when the original turns out to have arrived. The clock is `tick`.
+        pub timestamps: bool {
+            default: false,
+            linux: true,
+            quiet: true,
+            source: "RFC 7323; RFC 3522 (Eifel); Linux: tcp_timestamps",
         },
         /// The receiver's window: at most this much is outstanding.
         pub window: u32 {
@@ -306,6 +317,9 @@ impl TcpParams {
         if self.rtt.tick == Duration::ZERO {
             return refuse("tick", "must be above 0 s");
         }
+        if self.timestamps && self.rtt.tick < Duration::from_micros(1) {
+            return refuse("tick", "must be at least 1 us with timestamps, whose clock it is");
+        }
         if self.rtt.min_rto > self.rtt.max_rto {
             return refuse("min_rto", "must not be above max_rto");
         }
@@ -394,7 +408,24 @@ impl TcpParams {
     /// Returns the header bytes that the wire counts on a data segment.
     #[inline]
     pub fn header_bytes(&self) -> u32 {
-        self.header.map_or(40, |b| b.0.min(10_000) as u32)
+        self.header.map_or(self.bare_bytes(), |b| b.0.min(10_000) as u32)
+    }
+
+    /// Returns the header bytes of a packet without data, and without options but timestamps.
+    #[inline]
+    pub fn bare_bytes(&self) -> u32 {
+        segment::bare_bytes(self.timestamps)
+    }
+
+    /// Returns how many of a header's bytes are timestamps.
+    pub fn stamp_bytes(&self) -> u32 {
+        self.bare_bytes() - segment::bare_bytes(false)
+    }
+
+    /// Returns the bytes of a SYN.
+    #[inline]
+    pub fn syn_bytes(&self) -> u32 {
+        segment::syn_bytes(self.timestamps)
     }
 
     /// Returns the time that a full segment takes at the highest pacing rate.

@@ -8,6 +8,7 @@ use crate::ecn::{classic, handshake, mecn, sce};
 use crate::held::Held;
 use crate::params::TcpParams;
 use crate::segment::{Ack, Block, Segment, MAX_BLOCKS};
+use crate::stamp::Echo;
 use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Time};
 use std::sync::Arc;
 
@@ -51,6 +52,8 @@ pub struct Receiver {
     /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
     dsack: bool,
     twice: i64,
+    /// The timestamp that ACKs return.
+    echo: Echo,
     /// Multi-level ECN: the level is held; what the code points mean.
     latch: bool,
     codepoints: Codepoints,
@@ -108,6 +111,7 @@ impl Receiver {
             delayed_until: Time::NEVER,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
             special: p.dsack()
+                || p.timestamps
                 || held.is_some()
                 || p.ecn == Ecn::Sce
                 || p.control.tells_marks_apart()
@@ -116,6 +120,7 @@ impl Receiver {
             sack: p.sack(),
             dsack: p.dsack(),
             twice: -1,
+            echo: Echo::NONE,
             latch: p.mecn.latch,
             codepoints: p.codepoints(),
         }
@@ -136,6 +141,7 @@ impl Receiver {
         (self.syns, self.asked) = (0, Bits::NONE);
         self.teller = None;
         self.twice = -1;
+        self.echo = Echo::NONE;
         self.delayed_until = Time::NEVER;
     }
 
@@ -191,6 +197,9 @@ impl Receiver {
         if SPECIAL && self.dsack && self.has(s.seq) {
             self.twice = s.seq;
         }
+        if SPECIAL {
+            self.echo.take(s.seq, s.stamp);
+        }
         self.take(s.seq);
         if SPECIAL && s.syn {
             if let Some(held) = &mut self.held {
@@ -232,6 +241,7 @@ impl Receiver {
             return None;
         }
         let earlier = self.ack();
+        self.echo.take(s.seq, s.stamp);
         self.take(s.seq);
         let echoes = self.level;
         self.take_mark(s);
@@ -422,6 +432,7 @@ impl Receiver {
         if let Some(teller) = &self.teller {
             with_option(&mut ack, teller);
         }
+        ack.echo = self.echo.leaves(self.next);
         ack
     }
 
@@ -468,6 +479,7 @@ mod tests {
     use crate::control::{ControlParams, DctcpParams, Form};
     use crate::ecn::mecn::MecnParams;
     use crate::recovery::kind::Recovery;
+    use crate::stamp::Stamp;
 
     fn seg(seq: i64) -> Segment {
         Segment {
@@ -477,6 +489,7 @@ mod tests {
             ecn: if seq > 0 { Codepoint::Ect0 } else { Codepoint::NotEct },
             bits: Bits::NONE,
             owes_cwr: false,
+            stamp: Stamp::NONE,
         }
     }
 

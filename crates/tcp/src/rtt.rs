@@ -183,6 +183,12 @@ impl RttEstimator {
     /// Takes a sample: a segment sent at `sent` was acknowledged at `now`. The caller leaves out
     /// retransmissions (Karn's rule).
     pub fn sample(&mut self, p: &RttParams, sent: Time, now: Time) {
+        self.sample_of(p, sent, now, 1.0);
+    }
+
+    /// The same of a sample that is one of `of` in a round trip: measured exactly, all of them
+    /// together weigh as one (RFC 7323, appendix G). 4.4BSD and Linux weigh each in full.
+    pub fn sample_of(&mut self, p: &RttParams, sent: Time, now: Time, of: f64) {
         let r = now.since(sent);
         self.last = r;
         match &mut self.state {
@@ -195,8 +201,9 @@ impl RttEstimator {
                         r
                     }
                     Some(s) => {
-                        *rttvar = 0.75 * *rttvar + 0.25 * (s - r).abs();
-                        0.875 * s + 0.125 * r
+                        let (alpha, beta) = (0.125 / of, 0.25 / of);
+                        *rttvar = (1.0 - beta) * *rttvar + beta * (s - r).abs();
+                        (1.0 - alpha) * s + alpha * r
                     }
                 };
                 *srtt = Some(smooth);

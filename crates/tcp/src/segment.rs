@@ -3,6 +3,7 @@
 
 use crate::ecn::bits::Bits;
 use crate::ecn::option::AccEcnOption;
+use crate::stamp::{Stamp, OPTION_BYTES};
 use penstock_units::Ecn;
 
 /// A segment, as it is sent and as it arrives.
@@ -21,6 +22,8 @@ pub struct Segment {
     /// A SYN whose sender still owes a CWR. In ns-2 alone that debt outlives a connection, and the
     /// SYN tells of it.
     pub owes_cwr: bool,
+    /// When it leaves, where `timestamps` are used.
+    pub stamp: Stamp,
 }
 
 /// The segments from `left` up to, but not including, `right`.
@@ -54,6 +57,29 @@ pub struct Ack {
     pub n_blocks: u8,
     /// AccECN's option.
     pub option: Option<AccEcnOption>,
+    /// The timestamp that it returns.
+    pub echo: Stamp,
+}
+
+/// Bytes of IPv4's and TCP's headers without options.
+const HEADERS: u32 = 40;
+
+/// Bytes of a SYN with timestamps: they share words with the leave to use SACK, and there are the
+/// largest segment and the window's scale.
+const SYN_BYTES: u32 = HEADERS + 4 + OPTION_BYTES + 4;
+
+/// Returns the bytes of a SYN.
+pub(crate) const fn syn_bytes(timestamps: bool) -> u32 {
+    if timestamps {
+        SYN_BYTES
+    } else {
+        HEADERS
+    }
+}
+
+/// Returns the bytes of a packet without data: its headers, and timestamps.
+pub(crate) const fn bare_bytes(timestamps: bool) -> u32 {
+    HEADERS + if timestamps { OPTION_BYTES } else { 0 }
 }
 
 impl Default for Ack {
@@ -67,6 +93,7 @@ impl Default for Ack {
             blocks: [Block { left: 0, right: 0 }; MAX_BLOCKS],
             n_blocks: 0,
             option: None,
+            echo: Stamp::NONE,
         }
     }
 }
@@ -85,9 +112,57 @@ impl Ack {
         (self.n_blocks > 0 && (below || within)).then_some(first)
     }
 
-    /// Returns whether it says nothing but its number and its ECN fields.
+    /// Returns whether it says nothing but its number, its ECN fields and the echo.
     #[inline]
     pub fn is_bare(&self) -> bool {
         self.n_blocks == 0 && self.window == Self::ALL_ROOM && self.option.is_none()
+    }
+
+    /// Returns its length on the wire. Without timestamps, as the papers' senders, it is 40 B
+    /// whatever it says; with them, all options count (RFC 7323, appendix A; RFC 2018, 3).
+    #[inline]
+    pub fn bytes(&self, syn: bool) -> u32 {
+        if self.echo == Stamp::NONE {
+            return HEADERS;
+        }
+        self.bytes_with_options(syn)
+    }
+
+    #[inline(never)]
+    fn bytes_with_options(&self, syn: bool) -> u32 {
+        let blocks = u32::from(self.n_blocks);
+        let sack = if blocks > 0 { 4 + 8 * blocks } else { 0 };
+        let accurate = self.option.as_ref().map_or(0, |o| o.encode().1.next_multiple_of(4) as u32);
+        let bare = if syn { SYN_BYTES } else { bare_bytes(true) };
+        bare + sack + accurate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ecn::option::FieldOrder;
+    use penstock_units::{Duration, Time};
+
+    /// IPv4 and TCP have 20 B each, timestamps 12, n blocks 4 + 8·n, AccECN's longest option 11 and
+    /// one of padding. A SYN has the largest segment and the window's scale, 4 B each, as well.
+    #[test]
+    fn acks_are_as_long_as_their_options() {
+        let echo = Stamp::of(Time::ZERO, Duration::from_millis(1));
+        let option = Some(AccEcnOption::new(FieldOrder::Ect1First, &[1, 0, 1]));
+        let ack = |n_blocks, option, echo| Ack { n_blocks, option, echo, ..Ack::default() };
+        for (n, option, syn, want) in [
+            (0, None, false, 52),
+            (1, None, false, 64),
+            (2, None, false, 72),
+            (3, None, false, 80),
+            (0, option, false, 64),
+            (1, option, false, 76),
+            (0, None, true, 60),
+            (0, option, true, 72),
+        ] {
+            assert_eq!(ack(n, option, echo).bytes(syn), want, "{n} {option:?} {syn}");
+            assert_eq!(ack(n, option, Stamp::NONE).bytes(syn), 40);
+        }
     }
 }

@@ -169,7 +169,8 @@ impl Connection {
         if let Some(log) = &mut self.log {
             log.sent(now, seq);
         }
-        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced }, now);
+        let (owes_cwr, stamp) = (syn && reduced, self.stamp(now));
+        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr, stamp }, now);
         self.counters.sent += 1;
         if retransmit {
             self.counters.retransmits += 1;

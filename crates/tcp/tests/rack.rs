@@ -498,3 +498,79 @@ fn a_timeout_marks_what_is_old() {
     assert_eq!(again, [] as [i64; 0], "what was reported is not sent again");
     assert_eq!(s.tcp.info().backoff, 1);
 }
+
+/// Ten are outstanding, sent at 100 ms. Three reports at 200 ms begin a recovery, and 1 is sent again;
+/// at 210 ms all have arrived. If the ACK returns 100 ms it answers the original: the window is what it
+/// was (Eifel). If it returns 200 ms, or there are no timestamps, the cut stays.
+#[test]
+fn an_echo_tells_the_original_from_what_was_sent_again() {
+    for (timestamps, undo, echo, ssthresh) in [
+        (true, true, 100, 10.0),
+        (true, true, 200, 5.0),
+        (false, true, 100, 5.0),
+        (true, false, 100, 5.0),
+    ] {
+        let p = rack("reno");
+        let p = TcpParams { timestamps, rack: RackParams { undo, ..p.rack }, ..p };
+        let mut s = Story::at_window(p, 10);
+        s.wait(100).sack(0, &[(2, 4)]);
+        assert_eq!((s.sent()[0], s.tcp.info().state), (1, CaState::Recovery));
+        s.wait(10).echoed(13, echo);
+        assert_eq!(s.tcp.info().state, CaState::Open);
+        near(s.ssthresh(), ssthresh);
+    }
+}
+
+/// Within a recovery: of 1 to 10, 1 and 5 are late, and both were sent again. The original of 1 fills
+/// its hole: as long as the copy of 5 is under way only new segments are sent, and nothing is lost.
+/// The original of 5 says that the cut was for nothing, and that the path reorders.
+#[test]
+fn an_original_within_a_recovery() {
+    let mut s = Story::at_window(TcpParams { timestamps: true, ..rack("reno") }, 10);
+    s.wait(100).sack(0, &[(2, 4)]);
+    s.sack(0, &[(6, 10), (2, 4)]);
+    assert_eq!(s.sent()[..3], [1, 11, 5]);
+    s.wait(10).echoed(4, 100);
+    let i = s.tcp.info();
+    assert_eq!((i.state, i.ssthresh, i.reord_seen, i.retrans), (CaState::Recovery, Some(5), 1, 1));
+    s.wait(1).echoed(10, 100);
+    let i = s.tcp.info();
+    assert_eq!((i.state, i.ssthresh, i.lost), (CaState::Open, Some(10), 0));
+}
+
+/// A timeout, and the first ACK returns what was sent before it: nothing else has to be waited for.
+#[test]
+fn an_echo_takes_a_timeout_back() {
+    for (echo, state, cwnd) in [(100, CaState::Open, 10.0), (400, CaState::Loss, 2.0)] {
+        let p = rack("reno");
+        let p =
+            TcpParams { timestamps: true, rack: RackParams { tlp: false, ..p.rack }, ..brisk(p) };
+        let mut s = Story::at_window(p, 10);
+        s.timer();
+        assert_eq!((s.now, s.sent(), s.tcp.info().state), (ms(400), vec![1], CaState::Loss));
+        s.wait(10).echoed(1, echo);
+        assert_eq!(s.tcp.info().state, state);
+        near(s.cwnd(), cwnd);
+        assert_eq!(s.tcp.info().lost, if state == CaState::Open { 0 } else { 9 });
+    }
+}
+
+/// The timer has sent 1 again twice. Its ACK 50 ms after the second gives a sample by the timestamp,
+/// and the back-off ends; without one Karn's rule keeps both.
+#[test]
+fn an_echo_gives_a_sample_of_what_was_sent_again() {
+    for timestamps in [false, true] {
+        let p = rack("reno");
+        let p = TcpParams { timestamps, rack: RackParams { undo: false, ..p.rack }, ..brisk(p) };
+        let mut s = Story::at_window(p, 1);
+        while s.tcp.counters().timeouts < 2 {
+            s.timer();
+        }
+        let sent = s.now.as_nanos() / 1_000_000;
+        assert_eq!(s.tcp.info().backoff, 2);
+        s.wait(50).echoed(1, sent);
+        assert_eq!(s.tcp.info().backoff, if timestamps { 0 } else { 2 });
+        let want = if timestamps { 50 } else { 100 };
+        assert_eq!(s.tcp.rtt(), Some(Duration::from_millis(want)));
+    }
+}

@@ -248,3 +248,21 @@ fn back_off_of_every_variant_reaches_max_rto() {
         }
     }
 }
+
+/// RFC 7323, 4: every ACK of new data gives a sample by the timestamp that it returns, those of what
+/// was sent again as well. Appendix G: of four segments under way there are two samples a round trip,
+/// so that each weighs a half: 120 ms after 100 make 100 + 20/16.
+#[test]
+fn an_echo_is_a_sample() {
+    let p = TcpParams { timestamps: true, initial_window: 4, ..low_min("sack") };
+    let mut s = Story::given(p, 1 << 40);
+    s.wait(100).echoed(0, 0);
+    near(s.tcp.srtt().unwrap() * 1e3, 100.0);
+    s.wait(120).echoed(1, 100);
+    near(s.tcp.srtt().unwrap() * 1e3, 101.25);
+    s.timer();
+    let again = s.now.as_nanos() / 1_000_000;
+    s.wait(60).echoed(2, again);
+    assert_eq!(s.tcp.rtt(), Some(Duration::from_millis(60)));
+    assert_eq!(s.tcp.info().backoff, 0);
+}

@@ -187,7 +187,8 @@ fn default_variant(profile: Profile) -> &'static str {
 fn transport(section: &Section, values: &Values, top: &Top) -> Result<TcpParams> {
     let mut values = values.clone();
     let given = TcpParams::read(&values);
-    let header = given.header.unwrap_or(top.overhead);
+    let stamps = u64::from(given.stamp_bytes());
+    let header = given.header.unwrap_or(Bytes(top.overhead.0 + stamps));
     values.put("header", &header);
     if top.profile == Profile::Ns2 && given.initial_ssthresh.is_none() {
         values.put("initial_ssthresh", &f64::from(given.window));

@@ -26,11 +26,10 @@ params! {
         pub seed: i64 { ty: int(0, 1 << 53), unit: "1", default: 1 },
         /// Whose defaults the keys that are left out take; single keys still win.
         pub profile: Profile { default: "rfc", source: "RFCs and papers; ns-2 2.35; Linux 6.18" },
-        /// Header bytes that the wire counts on a TCP data segment.
+        /// Header bytes that the wire counts on a TCP data segment, beside timestamps.
         pub overhead: Bytes {
             default: "40 B",
-            linux: "52 B",
-            source: "IPv4 and TCP without options; Linux: with timestamps",
+            source: "IPv4 and TCP without options",
         },
         /// When a packet arrives at the very instant of a departure: the departure goes first,
         /// or what was scheduled first (an arrival is when the packet begins to be sent to the

@@ -1,5 +1,6 @@
 use super::*;
 use penstock_tcp::FieldOrder;
+use penstock_units::Duration;
 
 const DATA: PacketView = PacketView {
     udp: false,
@@ -23,6 +24,7 @@ const DATA: PacketView = PacketView {
     sack: true,
     blocks: [Block { left: 0, right: 0 }; MAX_BLOCKS],
     option: None,
+    stamps: None,
 };
 const SYN: PacketView =
     PacketView { syn: true, bits: Bits::CWR_ECE, ecn: Ecn::NotEct, seq: 0, payload: 0, ..DATA };
@@ -240,4 +242,29 @@ fn a_connection_that_carries_requests() {
     assert_eq!(numbers(&PacketView { upstream: 3, ..DATA }).1, ack.wrapping_add(3));
     // The sixth segment of 4 bytes, one of which before had 1.
     assert_eq!(numbers(&PacketView { seq: 6, lacking: 3, ..DATA }).0, seq.wrapping_add(20 - 3));
+}
+
+/// A SYN has 60 B with timestamps, data 52 B more than their payload, an ACK 52 B and 12 B more with
+/// one SACK block. Data tell their own, ACKs return one as well.
+#[test]
+fn timestamps_are_written() {
+    let at = |ms: u64| Stamp::of(Time::from_nanos(ms * 1_000_000), Duration::from_millis(1));
+    let stamps = Some((at(7), Stamp::NONE));
+    let ack = PacketView { stamps: Some((at(9), at(7))), ..ACK };
+    let mut blocks = DATA.blocks;
+    blocks[0] = Block { left: 3, right: 4 };
+    let file = capture(&[
+        PacketView { stamps, ..SYN },
+        PacketView { stamps, sack: false, ..SYN },
+        PacketView { stamps, ..DATA },
+        ack,
+        PacketView { blocks, ..ack },
+    ])
+    .finish();
+    let packets = read(&file);
+    assert_eq!(packets.iter().map(|p| p.2).collect::<Vec<_>>(), [60, 60, 56, 52, 64]);
+    let [seven, nine] = [7u32, 9].map(|n| ((1 << 31) | n).to_be_bytes());
+    let option = |p: &[u8]| [&p[44..48], &p[48..52]].map(<[u8]>::to_vec);
+    assert_eq!(option(packets[2].3), [seven.to_vec(), vec![0; 4]]);
+    assert_eq!(option(packets[3].3), [nine.to_vec(), seven.to_vec()]);
 }

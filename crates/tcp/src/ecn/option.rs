@@ -3,8 +3,7 @@
 //!
 //! A receiver with an option sends it on every ACK into which it fits, as Linux does
 //! (`tcp_ecn_option` 2), and always in the order of kind 174. Segments have no bytes of their own
-//! here: each counts as a full one, at both ends. An option does not make an ACK longer, as SACK
-//! blocks do not.
+//! here: each counts as a full one, at both ends.
 
 use crate::info::DeliveredBytes;
 use penstock_units::Ecn as Codepoint;

@@ -146,6 +146,10 @@ struct AckNews {
     dsack_of_probe: bool,
     /// A retransmission is lost.
     lost_again: bool,
+    /// It acknowledges new data that were not what was sent again (Eifel).
+    of_original: bool,
+    /// The round trip by the timestamp, where no segment that was sent once gives one.
+    by_echo: Option<(Time, Time)>,
 }
 
 impl Default for State {
@@ -276,6 +280,15 @@ impl LossRecovery for Rack {
         });
         let told = told.expect("RACK has a record kept");
         (s.news.newly, s.news.rate) = (told.delivered, told.rate);
+        if c.stamps && ack.seq > c.highest_ack {
+            s.news.of_original = s.undo.is_original(ack.echo);
+            if s.news.of_again {
+                // Karn's rule does not hold. Linux takes its own record where it can.
+                s.news.by_echo = ack.echo.round_trip(now, c.p.rtt.tick);
+                let rtt = s.news.by_echo.map(|(sent, end)| end.since(sent));
+                s.news.rtt = s.news.rtt.or(rtt);
+            }
+        }
         if let Some(rtt) = s.news.rtt {
             s.min_rtt.take(now, MIN_RTT_WINDOW, rtt);
         }
@@ -429,8 +442,9 @@ impl State {
         }
         // Karn: what was sent again gives no sample.
         let sample = n.acked_at.or(n.sacked_at).filter(|_| !n.of_again);
-        if let Some(sent) = sample {
-            c.sample(sent, now);
+        let sampled = sample.map(|sent| (sent, now)).or(n.by_echo);
+        if let Some((sent, end)) = sampled {
+            c.sample(sent, end);
             self.srtt = srtt(c);
         }
         if n.dsack && !n.dsack_of_probe {
@@ -442,10 +456,11 @@ impl State {
             self.after_timeout(c, acked);
         }
         self.leave(c, ack.seq);
+        let sorted = self.sort_out(c, ack.seq - acked);
         if self.state != CaState::Loss && self.was_for_nothing(c) {
             self.take_back(c);
         }
-        let waits = self.detect(c, now);
+        let waits = if sorted { None } else { self.detect(c, now) };
         self.judge_losses(c);
         self.move_window(c, now, ack, acked, io);
         if acked > 0 {
@@ -636,7 +651,7 @@ impl State {
             c.next = seq + 1;
         } else if let Some(sent) = log_of(c).get(seq) {
             self.again.push_back((sent.at, seq));
-            self.undo.resent();
+            self.undo.resent(c.stamp(sent.at));
         }
         if let Some(prr) = &mut self.prr {
             prr.sent();
@@ -647,6 +662,9 @@ impl State {
 
     fn enter(&mut self, c: &mut Connection, to: CaState) {
         let from = std::mem::replace(&mut self.state, to);
+        if to == CaState::Open {
+            self.undo.calm();
+        }
         if from != to {
             c.control.on_state(from, to, &mut c.window);
         }
@@ -672,7 +690,11 @@ impl State {
             return;
         }
         match self.state {
-            CaState::Recovery | CaState::Loss if self.was_for_nothing(c) => self.take_back(c),
+            CaState::Recovery | CaState::Loss
+                if self.was_for_nothing(c) || self.answers_original(c) =>
+            {
+                self.take_back(c);
+            }
             CaState::Recovery if self.undo.since.is_some() && self.prr.is_some() => {
                 c.window.cwnd = c.window.ssthresh;
                 self.window.recovered();
@@ -706,6 +728,9 @@ impl State {
         let was_cut = self.state == CaState::Cwr;
         let window = (c.window.cwnd, c.window.ssthresh);
         let kept = (!was_cut && c.mark == Mark::None).then_some(window);
+        if self.state == CaState::Open {
+            self.undo.calm(); // a probe that went before is no part of it
+        }
         self.undo.begin(c.highest_ack + 1, log_of(c).counts().2, kept);
         self.probe = None;
         self.frto = false;
@@ -728,6 +753,36 @@ impl State {
     /// Whether DSACKs say that the last cut was for nothing.
     fn was_for_nothing(&self, c: &Connection) -> bool {
         c.p.rack.undo && self.undo.is_due()
+    }
+
+    /// Whether an ACK of new data says so: it answers an original (Eifel).
+    fn answers_original(&self, c: &Connection) -> bool {
+        c.p.rack.undo && self.news.of_original
+    }
+
+    /// An ACK within a recovery that answers an original: what was late was no hole. Where a
+    /// retransmission is outstanding nothing more is sent again before the next ACK; else the cut is
+    /// taken back. `before`: what was acknowledged. Returns whether nothing is to be declared lost.
+    fn sort_out(&mut self, c: &mut Connection, before: i64) -> bool {
+        if self.state != CaState::Recovery || !self.answers_original(c) {
+            return false;
+        }
+        if before < self.high_sacked {
+            self.window.late(before + 1, self.high_sacked);
+        }
+        if log_of(c).counts().2 > 0 {
+            self.only_new = true;
+        } else {
+            self.find(c);
+            self.take_back(c);
+        }
+        true
+    }
+
+    /// Nothing is lost after all.
+    fn find(&mut self, c: &mut Connection) {
+        log(c).find();
+        (self.judged, self.resent) = (c.highest_ack + 1, c.highest_ack + 1);
     }
 
     /// The last cut was for nothing.
@@ -887,13 +942,17 @@ impl State {
     /// F-RTO, RFC 5682, 3.1, with selective acknowledgements: whether the timeout was spurious is
     /// seen from what was sent before it and once.
     fn after_timeout(&mut self, c: &mut Connection, acked: i64) {
+        if self.answers_original(c) {
+            self.find(c);
+            self.frto = false;
+            return self.take_back(c);
+        }
         if !self.frto {
             return;
         }
         if self.news.of_before {
             // Step 3b: the original has arrived.
-            log(c).find();
-            (self.judged, self.resent) = (c.highest_ack + 1, c.highest_ack + 1);
+            self.find(c);
             self.frto = false;
             return self.take_back(c);
         }

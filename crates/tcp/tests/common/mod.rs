@@ -4,7 +4,7 @@
 
 use penstock_tcp::{
     Ack, Bits, Block, BookKeeping, Ecn, GrowthPer, Io, LossParams, Mark, MecnParams, RttClock,
-    RttParams, Segment, Sender, SsthreshFrom, TcpParams, Validation,
+    RttParams, Segment, Sender, SsthreshFrom, Stamp, TcpParams, Validation,
 };
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
@@ -168,6 +168,12 @@ impl Story {
     /// An ACK with these header bits.
     pub fn ack_with(&mut self, seq: i64, bits: Bits) -> &mut Self {
         self.give_ack(Ack { seq, bits, ..Ack::default() })
+    }
+
+    /// An ACK that returns the timestamp of what left at `sent` ms.
+    pub fn echoed(&mut self, seq: i64, sent: u64) -> &mut Self {
+        let echo = Stamp::of(ms(sent), Duration::from_millis(1));
+        self.give_ack(Ack { seq, echo, ..Ack::default() })
     }
 
     /// ACKs one after the other.
