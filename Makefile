@@ -30,7 +30,7 @@ SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
-.PHONY: help setup demo reproduce nearest evaluate picture stability test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
+.PHONY: help setup demo reproduce nearest evaluate picture stability hosts test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -67,6 +67,9 @@ picture: reproduce ## the report's first screen as docs/img/report.png, for the 
 
 stability: setup ## the fluid model against the simulator, RARED's rule against 20 packets/s: docs/stability.md, its figures; minutes
 	$(BIN)/python tools/stability.py
+
+hosts: setup ## what is published of today's senders, against runs: docs/hosts.md, its figures; minutes
+	$(BIN)/python tools/hosts.py
 
 # Rust and Python go side by side, each on what the other leaves of two cores.
 SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=2 $(SYNC)

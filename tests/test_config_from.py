@@ -193,6 +193,15 @@ def test_what_cake_measures_itself_stands_before_the_rule() -> None:
     assert 'target = "40000 us"\ninterval = "140000 us"\n' in made.text
 
 
+def test_cakes_whole_microseconds_are_its_rule() -> None:
+    """A target of 22.71 us, of which the kernel reports 22."""
+    options = {**tc_states.OPTIONS["cake"], "bandwidth": 10**8, "rtt": 441}
+    made = ps.Scenario.from_toml(
+        reading(tc_states.state("cake", options, tins=[{"target_us": 22, "interval_us": 441}]), Given()).text
+    ).resolved["aqm"]
+    assert (made["target"], made["interval"]) == ("22.71 us", "441.71 us")
+
+
 def test_cells_cost_what_they_cost() -> None:
     """RFC 2684 over ATM: 1496 B are 32 cells of 53 B."""
     options = {**tc_states.OPTIONS["cake"], "bandwidth": 99375, "atm": "atm", "overhead": -4}

@@ -77,6 +77,11 @@ def test_a_figure_is_the_same_bytes_again(tmp_path: Path) -> None:
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
+def test_a_group_of_nothing_leaves_the_others_whole() -> None:
+    svg = '<svg><style></style><g clip-path="url(#a)"/><g id="b"><g><path/></g></g></svg>'
+    assert slim(svg).endswith("</style><path/></svg>\n")
+
+
 def test_a_small_picture_shows_what_the_large_one_showed() -> None:
     large = """<?xml version="1.0"?>
 <svg width="10pt" xmlns="http://www.w3.org/2000/svg">

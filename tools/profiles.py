@@ -41,6 +41,25 @@ FOR = {
     "rfc": "a paper of today, a question about an algorithm. It is the default.",
     "ns-2": "a comparison with ns-2, a paper that used it. [What it does](coming-from/ns-2.md).",
     "linux": "a network of today: what its hosts send. `penstock init` writes it.",
+    "quic": "transfers over QUIC: paced from the start, no proportional rate reduction, probes.",
+}
+
+#: What else a page should say of one.
+NOTES = {
+    "quic": """It is what quinn, neqo and s2n-quic have in common, by RFC 9002. The SYN stands for the handshake. A
+segment is a datagram of 1200 B: 1165 B of data, 35 B of QUIC's and 28 B of UDP's and IP's headers.
+
+| stack | keys over the profile |
+| --- | --- |
+| quinn | none: `pacing_gain = 1.25` is the profile's |
+| neqo | `pacing_gain = 2`, `beta_ecn = 0.85`; `hystart = "rfc9406"` where that is on |
+| s2n-quic | `pacing_gain_start = 2`, `hystart = "rfc9406"`, `first_repair_free = true`, `undo = false` |
+
+Not modelled: ACK frequency, streams and their flow control, connection migration, path MTU discovery,
+ranges of ACKs beyond three, the delay that an ACK tells of, the bursts that a token bucket lets
+through, CUBIC's limits on growth that differ between stacks, and the size of an ACK, which is that of
+TCP. For counts of marks, which QUIC reports, take `ecn = "accecn"`. The controls `bbr`, `bbr3` and
+`prague` keep RACK's recovery.""",
 }
 
 #: Tables of the scenario by the lists' names for them.
@@ -54,7 +73,8 @@ def source() -> str:
     lines += [f'| `"{row["name"]}"` | {row["doc"]} | {FOR[row["name"]]} |' for row in profiles]
     for row in profiles:
         if row["params"]:
-            lines += ["", f"## {row['name']}", "", *_keys(row)]
+            notes = [NOTES[row["name"]], ""] if row["name"] in NOTES else []
+            lines += ["", f"## {row['name']}", "", *notes, *_keys(row)]
     return "\n".join(lines) + "\n"
 
 

@@ -39,6 +39,8 @@ def _without_empty_groups(svg: str) -> str:
     open_groups: list[str] = []
 
     def kept(tag: re.Match[str]) -> str:
+        if tag[0].endswith("/>"):  # of a point outside of the panel
+            return ""
         if tag[0] == "</g>":
             return open_groups.pop()
         bare = tag[0] == "<g>"

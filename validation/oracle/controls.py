@@ -95,8 +95,8 @@ def block(results: dict[str, dict[str, Any]]) -> str:
     ]
     how = f"{judged.count('yes')} within 10 %, {judged.count('interval')} by the interval alone"
     seeds = ", ".join(str(seed) for seed in first["kernel"]["seeds"])
-    text = f"Linux {first['release']}, seeds {seeds}; {oracle.SIMULATED_SEEDS} simulated. Of {len(judged)} pairs "
-    text += f"{len(judged) - judged.count('no')} agree: {how}.\n"
+    text = f"Linux {first['release']}, seeds {seeds}; {oracle.SIMULATED_SEEDS} simulated.\n"
+    text += f"Of {len(judged)} pairs {len(judged) - judged.count('no')} agree: {how}.\n"
     return f"{text}\n{rows(results)}"
 
 

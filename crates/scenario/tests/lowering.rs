@@ -253,6 +253,44 @@ fn profile_linux() {
 }
 
 #[test]
+fn profile_quic() {
+    use penstock_tcp::{Pacing, Recovery};
+    let text = SMALL.replace("tcp = \"reno\"\n", "");
+    let s = good(&format!("profile = \"quic\"\n{text}"));
+    let tcp = |s: &penstock_scenario::Scenario| match &s.lower(1).unwrap().flows[0].app {
+        App::Ftp { tcp, .. } => tcp.as_ref().clone(),
+        _ => panic!(),
+    };
+    let quic = tcp(&s);
+    let own = penstock_tcp::TcpParams::under(Profile::Quic, "cubic").unwrap();
+    assert_eq!(quic, penstock_tcp::TcpParams { header: Some(Bytes(63)), ..own });
+    assert_eq!((quic.variant().name, quic.recovery), ("cubic", Recovery::Quic));
+    assert_eq!((quic.initial_window, quic.cwnd_floor), (10, 2.0));
+    assert_eq!(quic.segment_bytes() + quic.header_bytes(), 1200 + 28, "a datagram of 1200 B");
+    assert_eq!((quic.rtt.min_rto, quic.delayed_ack_timeout), (ms(0), ms(25)));
+    assert_eq!(quic.pacing.keys.pacing, Pacing::Always);
+    let set = |key: &str, value: &str| s.set(&format!("traffic.0.{key}"), value);
+    for other in ["reno", "westwood", "dctcp"] {
+        assert_eq!(tcp(&set("tcp", other).unwrap()).recovery, Recovery::Quic, "{other}");
+    }
+    assert_eq!(tcp(&set("tcp", "bbr").unwrap()).recovery, Recovery::Rack, "it needs that");
+    assert_eq!(tcp(&set("pto_probes", "1").unwrap()).quic.pto_probes, 1);
+    // What does not fit together.
+    let message = |s: &penstock_scenario::Scenario, pairs: &[(&str, &str)]| {
+        s.set_all(pairs).unwrap_err().to_string()
+    };
+    for (pairs, words) in [
+        (vec![("traffic.0.tcp", "bbr"), ("traffic.0.recovery", "quic")], "must be \"rack\""),
+        (vec![("traffic.0.pacing", "off"), ("traffic.0.pacing_gain", "2")], "pacing_gain"),
+        (vec![("traffic.0.tcp", "tahoe"), ("traffic.0.pto_probes", "3")], "pto_probes"),
+    ] {
+        let text = message(&s, &pairs);
+        assert!(text.contains(words), "{text}");
+    }
+    assert_eq!(tcp(&s.set("profile", "rfc").unwrap()), tcp(&good(&text)));
+}
+
+#[test]
 fn a_parking_lot() {
     let text = r#"duration = "10 s"
 [topology]

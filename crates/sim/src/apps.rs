@@ -7,7 +7,7 @@ use crate::flow::{Flow, FlowKind, TcpApp, Udp};
 use crate::lone;
 use crate::metrics::Transfer;
 use crate::network::Network;
-use crate::packet::Pkt;
+use crate::packet::{flag, Pkt};
 use crate::pages::Ended;
 use crate::sched::{Event, Kind};
 use penstock_queue::Link;
@@ -157,7 +157,8 @@ pub(crate) fn udp(
 #[inline]
 fn datagram(u: &mut Udp, flow: usize, host: u32, route: u16, class: u8) -> Pkt {
     u.sent += 1;
-    Pkt { flow: flow as u32, bytes: u.bytes, host, route, class, ..Pkt::BLANK }
+    let flags = flag::DATAGRAM;
+    Pkt { flow: flow as u32, bytes: u.bytes, host, route, class, flags, ..Pkt::BLANK }
 }
 
 /// Schedules, at `now`, a datagram source's next packet, which leaves its host at `leaves`. Packets

@@ -9,7 +9,7 @@
 //! opens, instead of after it as in reality. The packets each way and the time of the first byte,
 //! two round trips after the request was sent, are the same.
 
-use crate::ends::{acknowledge, with_sender};
+use crate::ends::{self, with_sender};
 use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
 use crate::metrics::Transfer;
 use crate::network::Network;
@@ -128,17 +128,17 @@ fn ask_again(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
 
 /// A request arrives at the server.
 pub(crate) fn asked(net: &mut Network, flows: &mut [Flow], now: Time, index: u32, p: Pkt) {
-    let ack = p.ack(&net.options);
-    net.discard(index);
     let flow = p.flow as usize;
-    let FlowKind::Tcp(t) = &flows[flow].kind else { return };
-    let TcpApp::Browser(c) = &t.app else { return };
+    let FlowKind::Tcp(t) = &flows[flow].kind else { return net.discard(index) };
+    let TcpApp::Browser(c) = &t.app else { return net.discard(index) };
     if !c.awaits(p.epoch) {
-        return; // the server has it already
+        return net.discard(index); // the server has it already
     }
-    if ack.seq > t.sender.acknowledged() {
+    if p.seq > t.sender.acknowledged() {
         // The ACK of the last object was held back, or lost.
-        acknowledge(net, flows, now, flow, &ack);
+        ends::ack(net, flows, now, index);
+    } else {
+        net.discard(index);
     }
     serve(net, flows, now, flow);
 }

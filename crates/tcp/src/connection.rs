@@ -3,7 +3,7 @@
 //! RFC 5681, RFC 6298, RFC 3168, RFC 3042. `sending.rs` puts segments on the wire, `recovery/`
 //! repairs losses, `control/` sizes the window, and `ecn/answer.rs` answers marks.
 
-use crate::control::algorithm::{Acked, Cause, Cut, Growth};
+use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut, Growth};
 use crate::control::hystart::Watch;
 use crate::control::window::Window;
 use crate::control::Control;
@@ -135,8 +135,16 @@ pub(crate) struct Connection {
     pub(crate) stopped: bool,
     /// Somebody paces segments.
     pub(crate) paced: bool,
+    /// Nobody does, nobody holds them back otherwise, no record is kept of them, and they have no
+    /// timestamps: one question for each segment instead of four.
+    pub(crate) plain: bool,
     /// The control, or the record of what is under way, hears of every ACK.
     pub(crate) heard: bool,
+    /// It does, or ACKs tell of marks, or the application has stopped: one question for each ACK
+    /// instead of three.
+    pub(crate) attends: bool,
+    /// Slow start has an end of its own or counts every segment, or cwnd is whole.
+    steps: bool,
     /// The window's use is accounted for.
     pub(crate) accounts: bool,
     /// Segments carry timestamps.
@@ -167,9 +175,10 @@ impl Connection {
     pub(crate) fn new(p: Arc<TcpParams>, phase: f64, records: bool) -> Self {
         let phase = Duration::from_nanos((phase * p.rtt.tick.as_nanos() as f64) as u64);
         let control = Control::new(&p.control);
-        let paced = control.paces() || p.pacing.by_fq() || p.pacing.max_rate.is_some();
+        let paced = control.paces() || p.pacing.by_window() || p.pacing.max_rate.is_some();
         let hystart = Watch::new(p.hystart.hystart, paced, p.segment_bytes());
         let records = records || control.records() || hystart.is_some();
+        let heard = control.watches() || records || p.timestamps;
         let accounts = p.idle_restart || p.window_validation == Validation::Linux;
         Connection {
             highest_ack: -1,
@@ -208,8 +217,11 @@ impl Connection {
             waits_for_timer: false,
             stopped: false,
             paced,
-            heard: control.watches() || records || p.timestamps,
+            plain: !paced && !records && p.send_overhead == Duration::ZERO && !p.timestamps,
+            heard,
+            attends: heard,
             log: records.then(Box::default),
+            steps: hystart.is_some() || p.whole_cwnd || p.growth == GrowthPer::Segments,
             hystart,
             sce: sce::Recent::default(),
             delivered_ce: 0,
@@ -236,10 +248,9 @@ impl Connection {
     /// recovery inflates it, within the receiver's.
     #[inline]
     pub(crate) fn usable(&self, inflation: f64) -> i64 {
-        self.window_in_force(inflation) as i64
+        ((self.window.cwnd + inflation) as i64).min(i64::from(self.peer_window))
     }
 
-    #[inline]
     fn window_in_force(&self, inflation: f64) -> f64 {
         (self.window.cwnd + inflation).min(f64::from(self.peer_window))
     }
@@ -382,24 +393,30 @@ impl Connection {
             GrowthPer::Acks => 1.0,
             GrowthPer::Bytes | GrowthPer::Segments => acked as f64,
         };
-        let g = Growth {
+        let g = |every| Growth {
             now,
             seq: self.highest_ack,
             next: self.next,
             acked,
-            every: self.p.growth == GrowthPer::Segments,
+            every,
             used,
             rtt: &self.rtt,
             rtt_params: &self.p.rtt,
             quirks: self.p.quirks(),
         };
-        let before = self.window.cwnd;
-        let steps = self.hystart.as_ref().is_some_and(|h| h.slow_start(&g, &mut self.window));
-        if !steps {
-            self.control.grow(&g, &mut self.window);
-        }
-        if self.p.whole_cwnd {
-            self.window.move_whole(before, &mut self.part);
+        match &mut self.control {
+            // Inlined, it needs no more of what there is than it reads.
+            Control::Reno(reno) if !self.steps => reno.grow(&g(false), &mut self.window),
+            control => {
+                let g = g(self.p.growth == GrowthPer::Segments);
+                let before = self.window.cwnd;
+                if self.hystart.as_ref().is_none_or(|h| !h.slow_start(&g, &mut self.window)) {
+                    control.grow(&g, &mut self.window);
+                }
+                if self.p.whole_cwnd {
+                    self.window.move_whole(before, &mut self.part);
+                }
+            }
         }
     }
 

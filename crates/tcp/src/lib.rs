@@ -55,6 +55,7 @@ pub use pace::{PaceKeys, Pacing, PacingParams};
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};
 pub use receiver::{Receiver, Reply};
 pub use recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};
+pub use recovery::quic::QuicParams;
 pub use rtt::{RttClock, RttEstimator, RttParams};
 pub use segment::{Ack, Block, Segment, MAX_BLOCKS};
 pub use sender::Sender;

@@ -7,7 +7,7 @@
 //! - `tcp_small_queue_check`: what waits at the host is two segments, or the pace of a millisecond.
 
 use crate::control::window::Window;
-use penstock_units::param::{Param, Params, Values};
+use penstock_units::param::{num_open, Param, Params, Values};
 use penstock_units::{Duration, Rate, Time};
 
 penstock_units::words! {
@@ -17,6 +17,8 @@ penstock_units::words! {
         Off = "off",
         /// The host's queue, as Linux's `sch_fq`.
         Fq = "fq",
+        /// The sender itself, from the first data on (QUIC).
+        Always = "always",
     }
 }
 
@@ -24,9 +26,30 @@ penstock_units::params! {
     /// The keys of pacing.
     pub struct PaceKeys: Default {
         /// Whether segments leave their host at a pace under any control: with fq twice as fast as
-        /// the window would have it, or 1.2 times from half of ssthresh on. The first ten leave at
-        /// once. Controls that have a pace of their own keep it.
-        pub pacing: Pacing { default: "off", quiet: true, source: "Linux: tcp_update_pacing_rate, sch_fq" },
+        /// the window would have it, or 1.2 times from half of ssthresh on, after a first ten that
+        /// leave at once; with always 1.25 times. Controls that have a pace of their own keep it.
+        pub pacing: Pacing {
+            default: "off",
+            quic: "always",
+            quiet: true,
+            source: "Linux: tcp_update_pacing_rate, sch_fq; RFC 9002 7.7",
+        },
+        /// How much faster segments are paced than a window in each round trip.
+        pub pacing_gain: Option<f64> {
+            ty: num_open(0.0, 100.0),
+            unit: "1",
+            auto: "1.2 with pacing fq, 1.25 with always",
+            quiet: true,
+            source: "Linux: tcp_pacing_ca_ratio; RFC 9002 7.7: N",
+        },
+        /// The same in slow start: with fq below half of ssthresh, with always below ssthresh.
+        pub pacing_gain_start: Option<f64> {
+            ty: num_open(0.0, 100.0),
+            unit: "1",
+            auto: "2 with pacing fq, pacing_gain with always",
+            quiet: true,
+            source: "Linux: tcp_pacing_ss_ratio; s2n-quic has 2",
+        },
     }
 }
 
@@ -48,6 +71,12 @@ impl PacingParams {
     pub(crate) fn by_fq(&self) -> bool {
         self.keys.pacing == Pacing::Fq
     }
+
+    /// Whether segments are paced by the window, under any control.
+    #[inline]
+    pub(crate) fn by_window(&self) -> bool {
+        self.keys.pacing != Pacing::Off
+    }
 }
 
 impl Params for PacingParams {
@@ -65,11 +94,25 @@ impl Params for PacingParams {
 /// So many segments at the start of a connection are not held (`TCP_INIT_CWND`).
 pub(crate) const FREE: i64 = 10;
 
-/// Returns the time from one segment to the next at Linux's pace (`tcp_update_pacing_rate`): 200 %
-/// of what window and round trip say below half of ssthresh, then 120 %.
-pub(crate) fn of_window(w: &Window, outstanding: i64, srtt: f64) -> Duration {
-    let ratio = if w.cwnd < (w.ssthresh / 2.0).floor() { 2.0 } else { 1.2 };
-    Duration::from_secs_f64(srtt / (ratio * w.cwnd.max(outstanding as f64).max(1.0)))
+impl PaceKeys {
+    /// Returns the time from one segment to the next: Linux's (`tcp_update_pacing_rate`), which is
+    /// 200 % of what window and round trip say below half of ssthresh, then 120 %; or QUIC's (RFC
+    /// 9002, 7.7), N times that.
+    pub(crate) fn of_window(&self, w: &Window, outstanding: i64, srtt: f64) -> Duration {
+        let (gain, segments) = if self.pacing == Pacing::Fq {
+            let gain = if w.cwnd < (w.ssthresh / 2.0).floor() {
+                self.pacing_gain_start.unwrap_or(2.0)
+            } else {
+                self.pacing_gain.unwrap_or(1.2)
+            };
+            (gain, w.cwnd.max(outstanding as f64))
+        } else {
+            let gain = self.pacing_gain.unwrap_or(1.25);
+            let starts = w.cwnd < w.ssthresh;
+            (self.pacing_gain_start.filter(|_| starts).unwrap_or(gain), w.cwnd)
+        };
+        Duration::from_secs_f64(srtt / (gain * segments.max(1.0)))
+    }
 }
 
 /// The time's worth of data that may wait at the host, where that is more than two segments
@@ -144,8 +187,27 @@ mod tests {
             (42.0, 20, 2500),
             (30.0, 25, 3333),
         ] {
-            let gap = of_window(&Window { cwnd: 20.0, ssthresh }, outstanding, 0.1);
+            let keys = PaceKeys { pacing: Pacing::Fq, ..PaceKeys::default() };
+            let gap = keys.of_window(&Window { cwnd: 20.0, ssthresh }, outstanding, 0.1);
             assert_eq!((gap.as_nanos() + 500) / 1000, micros, "{ssthresh} {outstanding}");
+        }
+    }
+
+    /// A window of 20, 100 ms: 4 ms at 1.25 times, whatever is outstanding; 2.5 ms at 2 times.
+    /// s2n-quic has the one in slow start and the other later.
+    #[test]
+    fn the_pace_of_quic() {
+        for (gain, start, ssthresh, micros) in [
+            (None, None, f64::INFINITY, 4000),
+            (None, None, 20.0, 4000),
+            (Some(2.0), None, 20.0, 2500),
+            (None, Some(2.0), 21.0, 2500),
+            (None, Some(2.0), 20.0, 4000),
+        ] {
+            let pacing = Pacing::Always;
+            let keys = PaceKeys { pacing, pacing_gain: gain, pacing_gain_start: start };
+            let gap = keys.of_window(&Window { cwnd: 20.0, ssthresh }, 30, 0.1);
+            assert_eq!(gap.as_nanos() / 1000, micros, "{gain:?} {start:?} {ssthresh}");
         }
     }
 

@@ -8,9 +8,10 @@ use crate::ecn::abe::AbeParams;
 use crate::ecn::accecn::{AccEcnParams, EctOn};
 use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::MecnParams;
-use crate::pace::PacingParams;
+use crate::pace::{PaceKeys, PacingParams};
 use crate::quirks::Quirks;
 use crate::recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};
+use crate::recovery::quic::QuicParams;
 use crate::rtt::RttParams;
 use crate::segment;
 use crate::usage::Validation;
@@ -72,7 +73,9 @@ penstock_units::params! {
         pub segment: Bytes {
             default: "1000 B",
             linux: "1448 B",
-            source: "the papers' packets; Ethernet's 1500 B less IPv4, TCP and timestamps",
+            quic: "1165 B",
+            source: "the papers' packets; Ethernet's 1500 B less IPv4, TCP and timestamps; QUIC: \
+                     1200 B less its header, a STREAM frame's and the tag",
         },
         /// Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B, and with
         /// `timestamps` as long as their options make them.
@@ -102,13 +105,16 @@ penstock_units::params! {
         pub delayed_ack: bool {
             default: false,
             linux: true,
-            source: "RFC 1122 4.2.3.2; the papers do without",
+            quic: true,
+            source: "RFC 1122 4.2.3.2; RFC 9000 13.2.2; the papers do without",
         },
-        /// How long a delayed ACK waits for a second segment.
+        /// How long a delayed ACK waits for a second segment; part of the timeout with recovery quic.
         pub delayed_ack_timeout: Duration {
             default: "100 ms",
             linux: "40 ms",
-            source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux: TCP_DELACK_MIN",
+            quic: "25 ms",
+            source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux: TCP_DELACK_MIN; RFC 9000 \
+                     18.2: max_ack_delay",
         },
         /// How long a delayed ACK waits follows the gaps between segments: from
         /// `delayed_ack_timeout` up to the round trip of the handshake.
@@ -134,7 +140,8 @@ penstock_units::params! {
             unit: "segments",
             default: 2,
             linux: 10,
-            source: "RFC 2581; ns-2: windowInit_ 2; Linux: RFC 6928",
+            quic: 10,
+            source: "RFC 2581; ns-2: windowInit_ 2; Linux: RFC 6928; RFC 9002 7.2",
         },
         /// Slow-start threshold at the start.
         pub initial_ssthresh: Option<f64> {
@@ -153,7 +160,8 @@ penstock_units::params! {
             unit: "segments",
             default: 1,
             ns2: 0,
-            source: "RFC 3168 6.1.2; ns-2 has no floor after ECN cuts",
+            quic: 2,
+            source: "RFC 3168 6.1.2; ns-2 has no floor after ECN cuts; RFC 9002: kMinimumWindow",
         },
         /// What a cut halves: the data outstanding, at most cwnd; the window in force, rounded
         /// down to whole segments; or cwnd.
@@ -161,7 +169,8 @@ penstock_units::params! {
             default: "flight",
             ns2: "window",
             linux: "cwnd",
-            source: "RFC 5681 (4): FlightSize; ns-2: min(cwnd, window); Linux: snd_cwnd",
+            quic: "cwnd",
+            source: "RFC 5681 (4): FlightSize; ns-2: min(cwnd, window); Linux: snd_cwnd; RFC 9002 7.3.2",
         },
         /// Keep cwnd and ssthresh in whole segments: what growth has short of one is counted until
         /// it makes one, and forgotten at a cut.
@@ -172,7 +181,9 @@ penstock_units::params! {
             default: "bytes",
             ns2: "acks",
             linux: "segments",
-            source: "RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one step an ACK; Linux: no limit an ACK",
+            quic: "segments",
+            source: "RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one step an ACK; Linux, RFC 9002 7.3.1: no \
+                     limit an ACK",
         },
         /// Grow cwnd only while it, not the receiver or the application, limits sending. linux
         /// judges that by a round trip: in slow start more than half of cwnd must have been
@@ -182,6 +193,7 @@ penstock_units::params! {
             default: true,
             ns2: false,
             linux: "linux",
+            quic: "linux",
             source: "RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a cap; Linux: tcp_cwnd_validate",
         },
         /// A sender that has had nothing outstanding for longer than a timeout halves cwnd for each
@@ -193,7 +205,12 @@ penstock_units::params! {
             source: "RFC 2861; RFC 5681 4.1; Linux: tcp_slow_start_after_idle",
         },
         /// Whether retransmissions are ECN-capable.
-        pub retransmit_ect: bool { default: false, ns2: true, source: "RFC 3168 6.1.5" },
+        pub retransmit_ect: bool {
+            default: false,
+            ns2: true,
+            quic: true,
+            source: "RFC 3168 6.1.5; RFC 9000 13.4",
+        },
         /// Whether successive connections of the same two ends (web) inherit the receiver's echo
         /// and the sender's CWR.
         pub ecn_across_connections: bool {
@@ -226,6 +243,8 @@ penstock_units::params! {
         pub recovery: Recovery,
         /// What RACK-TLP reads.
         pub rack: RackParams,
+        /// What QUIC's recovery reads.
+        pub quic: QuicParams,
     }
 }
 
@@ -270,6 +289,7 @@ const PIECES: &[&[Param]] = {
         AbeParams::TABLE,
         Recovery::TABLE,
         RackParams::TABLE,
+        QuicParams::TABLE,
     ]
 };
 
@@ -351,6 +371,16 @@ impl TcpParams {
         if self.control.hears_of_states() && self.recovery != Recovery::Rack {
             return refuse("recovery", "must be \"rack\" with Linux's form of this tcp");
         }
+        let PaceKeys { pacing_gain, pacing_gain_start, .. } = self.pacing.keys;
+        if !self.pacing.by_window() {
+            let problem = "must be left out unless pacing is \"fq\" or \"always\"";
+            if pacing_gain.is_some() {
+                return refuse("pacing_gain", problem);
+            }
+            if pacing_gain_start.is_some() {
+                return refuse("pacing_gain_start", problem);
+            }
+        }
         if self.hystart.hystart != HyStart::Off && !self.variant().owns("hystart") {
             let problem = "must be \"off\" with a control that has a slow start of its own";
             return refuse("hystart", problem);
@@ -364,7 +394,7 @@ impl TcpParams {
         if !self.control.takes(self.recovery) {
             return refuse(
                 "recovery",
-                "must be \"newreno\", \"sack\" or \"rack\", or what the control has",
+                "must be \"newreno\", \"sack\", \"rack\" or \"quic\", or what the control has",
             );
         }
         Ok(())
@@ -390,7 +420,7 @@ impl TcpParams {
     /// Whether the receiver reports what arrives twice (DSACK).
     #[inline]
     pub(crate) fn dsack(&self) -> bool {
-        self.recovery == Recovery::Rack
+        matches!(self.recovery, Recovery::Rack | Recovery::Quic)
     }
 
     /// Returns what ns-2 does differently, where recovery follows its book-keeping.

@@ -25,7 +25,8 @@ penstock_units::params! {
             default: "1 s",
             ns2: "200 ms",
             linux: "200 ms",
-            source: "RFC 6298 (2.4); Linux: TCP_RTO_MIN",
+            quic: "0 s",
+            source: "RFC 6298 (2.4); Linux: TCP_RTO_MIN; RFC 9002 has none",
         },
         /// Upper bound of the retransmission timeout.
         pub max_rto: Duration {

@@ -5,6 +5,7 @@ use crate::ecn::bits::{Bits, Ecn};
 use crate::ecn::{accecn, classic, handshake, mecn};
 use crate::pace;
 use crate::segment::Segment;
+use crate::stamp::Stamp;
 use crate::timers::Timer;
 use penstock_units::{Duration, Ecn as Codepoint, Time};
 
@@ -37,14 +38,14 @@ impl Connection {
         let edge = (self.highest_ack + self.usable(inflation)).min(self.limit - 1);
         let mut left = burst;
         while self.next <= edge && left > 0 {
-            if self.holds(now, force, io) {
+            if !self.plain && self.holds(now, force, io) {
                 return;
             }
             self.put_out(now, self.next, io);
             self.next += 1;
             left -= 1;
         }
-        if left > 0 {
+        if !self.plain && left > 0 {
             self.starves();
         }
     }
@@ -89,18 +90,27 @@ impl Connection {
     /// Returns the time from one segment to the next, where the control or the user paces them:
     /// the longer of the two.
     pub(crate) fn gap(&self) -> Option<Duration> {
-        let pace = if self.p.pacing.by_fq() && !self.control.paces() {
+        let pace = if self.p.pacing.by_window() && !self.control.paces() {
             let srtt = self.rtt.srtt(&self.p.rtt);
-            srtt.map(|srtt| pace::of_window(&self.window, self.flight(), srtt))
+            srtt.map(|srtt| self.p.pacing.keys.of_window(&self.window, self.flight(), srtt))
         } else {
             self.control.pacing(&self.window)
         };
         pace.max(self.p.least_gap())
     }
 
-    /// Returns when a paced segment leaves.
-    #[cold]
+    /// Returns when segment `seq` leaves the host, which is when it is sent, and its timestamp; and
+    /// keeps the record of that.
     #[inline(never)]
+    fn written_down(&mut self, now: Time, seq: i64, syn: bool) -> (Time, Stamp) {
+        let at = if self.paced && !syn { self.departure(now) } else { now };
+        if let Some(log) = &mut self.log {
+            log.sent(at, seq);
+        }
+        (at, self.stamp(at))
+    }
+
+    /// Returns when a paced segment leaves.
     fn departure(&mut self, now: Time) -> Time {
         if self.p.pacing.by_fq() && self.max_sent < pace::FREE {
             return now;
@@ -164,13 +174,9 @@ impl Connection {
         let field = if retransmit { self.field_again } else { self.field };
         let (bits, ecn) = if syn { self.request() } else { (self.bits(reduced), field) };
         let idle = self.highest_ack == self.max_sent;
-        // It is sent when it leaves the host.
-        let now = if self.paced && !syn { self.departure(now) } else { now };
-        if let Some(log) = &mut self.log {
-            log.sent(now, seq);
-        }
-        let (owes_cwr, stamp) = (syn && reduced, self.stamp(now));
-        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr, stamp }, now);
+        let (now, stamp) =
+            if self.plain { (now, Stamp::NONE) } else { self.written_down(now, seq, syn) };
+        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced, stamp }, now);
         self.counters.sent += 1;
         if retransmit {
             self.counters.retransmits += 1;

@@ -4,8 +4,8 @@
 mod common;
 use common::*;
 use penstock_tcp::{
-    AccEcnParams, Ace, Ack, Bits, Ecn, EctOn, Incipient, LossParams, MecnParams, RackParams,
-    Receiver, Reply, Segment, Sender, TcpParams, VARIANTS,
+    AccEcnParams, Ace, Ack, Bits, Ecn, EctOn, Incipient, LossParams, MecnParams, QuicParams,
+    RackParams, Receiver, Reply, Segment, Sender, TcpParams, VARIANTS,
 };
 use penstock_units::param::{Params, Profile, Ty, Value, Values};
 use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Rng, Time};
@@ -87,7 +87,7 @@ impl Loop {
         let (p, tcp) = (&self.p, &self.tcp);
         let above_0 = tcp.cwnd() > 0.0 || p.variant().name == "vegas" && is_ns2(p);
         prop_assert!(
-            tcp.cwnd().is_finite() && above_0 && tcp.cwnd() >= p.cwnd_floor,
+            tcp.cwnd().is_finite() && above_0 && tcp.cwnd() >= p.cwnd_floor.min(1.0),
             "cwnd {}",
             tcp.cwnd()
         );
@@ -219,24 +219,26 @@ fn value(ty: &Ty, at: f64) -> Value {
 fn variant() -> impl Strategy<Value = TcpParams> {
     let keys = prop::collection::vec(prop_oneof![Just(None), (0.0f64..1.0).prop_map(Some)], 12);
     let profile = prop::sample::select(Profile::ALL);
-    let flags = (profile, any::<bool>());
+    let recovery = prop::sample::select(vec![None, Some("rack"), Some("quic")]);
+    let flags = (profile, recovery);
     (prop::sample::select(VARIANTS), flags, keys).prop_map(|(variant, flags, keys)| {
-        let (profile, with_rack) = flags;
+        let (profile, recovery) = flags;
         let p = match profile {
             Profile::Ns2 => ns2(variant.name),
             other => TcpParams::under(other, variant.name).expect("a variant"),
         };
         let mut values = Values::new();
         p.write(&mut values);
-        let own = variant.own.iter().copied().chain([RackParams::TABLE]).flatten();
+        let own =
+            variant.own.iter().copied().chain([RackParams::TABLE, QuicParams::TABLE]).flatten();
         for (key, at) in own.zip(keys) {
             if let Some(at) = at {
                 values.set(key.name, value(&key.ty, at));
             }
         }
-        // Reno's window goes with RACK, too.
-        if variant.name == "reno" && with_rack {
-            values.set("recovery", Value::Word("rack".into()));
+        // Reno's window goes with these, too.
+        if let Some(word) = recovery.filter(|_| variant.name == "reno") {
+            values.set("recovery", Value::Word(word.into()));
         }
         let drawn = TcpParams { ecn: p.ecn, ..TcpParams::read(&values) };
         if drawn.check().is_ok() {

@@ -81,7 +81,7 @@ fn repairs_are_paced() {
 /// of ssthresh it is 120 %. What would wait too long at the host waits for its timer.
 #[test]
 fn fq_paces_any_control() {
-    let keys = PaceKeys { pacing: Pacing::Fq };
+    let keys = PaceKeys { pacing: Pacing::Fq, ..PaceKeys::default() };
     let pacing = PacingParams { keys, ..PacingParams::default() };
     for (initial_ssthresh, gap_ms) in [(None, 100.0 / 24.0), (Some(24.0), 100.0 / 14.4)] {
         let p = TcpParams {

@@ -1245,24 +1245,31 @@ class _Tcp(_Traffic):
     """Flows of TCP.
 
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
-        "dctcp", "ledbat", "bbr", "bbr3", "prague"; default: reno; with profile linux: cubic. Source: the papers'
-        experiments use Reno; Linux: CONFIG_DEFAULT_TCP_CONG.
+        "dctcp", "ledbat", "bbr", "bbr3", "prague"; default: reno; with profile linux: cubic; with profile quic:
+        cubic. Source: the papers' experiments use Reno; Linux: CONFIG_DEFAULT_TCP_CONG; quinn, neqo, s2n-quic.
     ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter; with `accecn_option`
         the TCP option as well. sce: with Reno's four, cubic and dctcp. With dctcp the default is classic; one of
         "off", "classic", "mecn", "accecn", "sce"; default: off. Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3;
         accecn: RFC 9768; sce: draft-morton-tsvwg-sce-04.
     segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B; with profile
-        linux: 1448 B. Source: the papers' packets; Ethernet's 1500 B less IPv4, TCP and timestamps.
-    header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
-        example "1000 B"; left out: the scenario's `overhead` (40 B). Source: IPv4 and TCP without options.
+        linux: 1448 B; with profile quic: 1165 B. Source: the papers' packets; Ethernet's 1500 B less IPv4, TCP and
+        timestamps; QUIC: 1200 B less its header, a STREAM frame's and the tag.
+    header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B, and with `timestamps` as
+        long as their options make them; a size with its unit, for example "1000 B"; left out: the scenario's
+        `overhead` (40 B), with `timestamps` 12 B more. Source: IPv4 and TCP without options.
+    timestamps: Every packet has a timestamp, and an ACK returns that of the segment which it answers: each ACK of new
+        data gives a sample of the round trip, and with rack a cut is taken back when the original turns out to have
+        arrived. The clock is `tick`; true or false; default: false; with profile linux: true. Source: RFC 7323; RFC
+        3522 (Eifel); Linux: tcp_timestamps.
     window: The receiver's window: at most this much is outstanding; a whole number in [1, 268435456]; unit: segments;
         default: 1000; with profile ns-2: 20; with profile linux: 11586. Source: ns-2: window_; Linux: half of
         tcp_rmem's 32 MiB, which it grows to.
     delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false; with
-        profile linux: true. Source: RFC 1122 4.2.3.2; the papers do without.
-    delayed_ack_timeout: How long a delayed ACK waits for a second segment; a time with its unit, for example "40 ms";
-        default: 100 ms; with profile linux: 40 ms. Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux:
-        TCP_DELACK_MIN.
+        profile linux: true; with profile quic: true. Source: RFC 1122 4.2.3.2; RFC 9000 13.2.2; the papers do
+        without.
+    delayed_ack_timeout: How long a delayed ACK waits for a second segment; part of the timeout with recovery quic; a
+        time with its unit, for example "40 ms"; default: 100 ms; with profile linux: 40 ms; with profile quic: 25 ms.
+        Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux: TCP_DELACK_MIN; RFC 9000 18.2: max_ack_delay.
     delayed_ack_adapts: How long a delayed ACK waits follows the gaps between segments: from `delayed_ack_timeout` up
         to the round trip of the handshake; true or false; default: false; with profile linux: true. Source: Linux:
         tcp_event_data_recv.
@@ -1270,7 +1277,7 @@ class _Tcp(_Traffic):
         whole number in [0, 1000]; unit: ACKs; default: 0; with profile linux: 16. Source: Linux: TCP_MAX_QUICKACKS.
     min_rto: Lower bound of the retransmission timeout, before back-off; with the clock linux that of the deviation in
         it; a time with its unit, for example "40 ms"; default: 1 s; with profile ns-2: 200 ms; with profile linux:
-        200 ms. Source: RFC 6298 (2.4); Linux: TCP_RTO_MIN.
+        200 ms; with profile quic: 0 s. Source: RFC 6298 (2.4); Linux: TCP_RTO_MIN; RFC 9002 has none.
     max_rto: Upper bound of the retransmission timeout; a time with its unit, for example "40 ms"; default: 60 s; with
         profile linux: 120 s. Source: RFC 6298 (2.5); Linux: TCP_RTO_MAX.
     initial_rto: Timeout before the first round-trip sample; a time with its unit, for example "40 ms"; default: 1 s;
@@ -1284,7 +1291,8 @@ class _Tcp(_Traffic):
     linear_syns: So many SYNs are sent again after `initial_rto` each, before that doubles; a whole number in [0,
         255]; default: 0; with profile linux: 4. Source: RFC 6298 (5.5): none; Linux: tcp_syn_linear_timeouts.
     initial_window: Congestion window after the handshake; a whole number in [1, 1000]; unit: segments; default: 2;
-        with profile linux: 10. Source: RFC 2581; ns-2: windowInit_ 2; Linux: RFC 6928.
+        with profile linux: 10; with profile quic: 10. Source: RFC 2581; ns-2: windowInit_ 2; Linux: RFC 6928; RFC
+        9002 7.2.
     initial_ssthresh: Slow-start threshold at the start; a number in [1, 1000000000]; unit: segments; left out: no
         limit; under profile ns-2 the window. Source: RFC 5681 3.1: arbitrarily high.
     limited_transmit: Send a new segment on the first and second duplicate ACK; true or false; default: true. Source:
@@ -1292,21 +1300,23 @@ class _Tcp(_Traffic):
     send_overhead: Each transmission waits a random time up to this, against phase effects; a time with its unit, for
         example "40 ms"; default: 0 s. Source: ns-2: overhead_.
     cwnd_floor: The congestion window never goes below this; a number in [0, 1000]; unit: segments; default: 1; with
-        profile ns-2: 0. Source: RFC 3168 6.1.2; ns-2 has no floor after ECN cuts.
+        profile ns-2: 0; with profile quic: 2. Source: RFC 3168 6.1.2; ns-2 has no floor after ECN cuts; RFC 9002:
+        kMinimumWindow.
     ssthresh_from: What a cut halves: the data outstanding, at most cwnd; the window in force, rounded down to whole
         segments; or cwnd; one of "flight", "window", "cwnd"; default: flight; with profile ns-2: window; with profile
-        linux: cwnd. Source: RFC 5681 (4): FlightSize; ns-2: min(cwnd, window); Linux: snd_cwnd.
+        linux: cwnd; with profile quic: cwnd. Source: RFC 5681 (4): FlightSize; ns-2: min(cwnd, window); Linux:
+        snd_cwnd; RFC 9002 7.3.2.
     whole_cwnd: Keep cwnd and ssthresh in whole segments: what growth has short of one is counted until it makes one,
         and forgotten at a cut; true or false; default: false; with profile linux: true. Source: Linux: snd_cwnd_cnt.
     growth: Whether growth counts the bytes that an ACK covers (in slow start at most one segment), one step for each
         ACK, or every segment that it covers; one of "bytes", "acks", "segments"; default: bytes; with profile ns-2:
-        acks; with profile linux: segments. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one step an ACK; Linux: no
-        limit an ACK.
+        acks; with profile linux: segments; with profile quic: segments. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2
+        takes one step an ACK; Linux, RFC 9002 7.3.1: no limit an ACK.
     window_validation: Grow cwnd only while it, not the receiver or the application, limits sending. linux judges that
         by a round trip: in slow start more than half of cwnd must have been outstanding, later all of it; and a
         window that goes unused for a timeout shrinks towards what is used; true, false or one of "linux"; default:
-        true; with profile ns-2: false; with profile linux: linux. Source: RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd
-        grow without a cap; Linux: tcp_cwnd_validate.
+        true; with profile ns-2: false; with profile linux: linux; with profile quic: linux. Source: RFC 7661 4.1, RFC
+        5681 4.1; ns-2 lets cwnd grow without a cap; Linux: tcp_cwnd_validate.
     idle_restart: A sender that has had nothing outstanding for longer than a timeout halves cwnd for each of these,
         down to the initial window; true or false; default: false; with profile linux: true. Source: RFC 2861; RFC
         5681 4.1; Linux: tcp_slow_start_after_idle.
@@ -1315,8 +1325,8 @@ class _Tcp(_Traffic):
         Source: ns-2; 4.4BSD; Linux: tcp_timeout_mark_lost.
     loss_recovery: Recovery's book-keeping: the RFCs', or ns-2's (bugfix rule, impatient partial ACKs, pipe of SACK);
         one of "rfc", "ns-2"; default: rfc; with profile ns-2: ns-2. Source: RFC 6582, RFC 6675; ns-2 2.35.
-    retransmit_ect: Whether retransmissions are ECN-capable; true or false; default: false; with profile ns-2: true.
-        Source: RFC 3168 6.1.5.
+    retransmit_ect: Whether retransmissions are ECN-capable; true or false; default: false; with profile ns-2: true;
+        with profile quic: true. Source: RFC 3168 6.1.5; RFC 9000 13.4.
     ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
         the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
         sender's CWR outlive a reset.
@@ -1355,14 +1365,31 @@ class _Tcp(_Traffic):
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
         Source: ns-2 counts packets.
     pacing: Whether segments leave their host at a pace under any control: with fq twice as fast as the window would
-        have it, or 1.2 times from half of ssthresh on. The first ten leave at once. Controls that have a pace of
-        their own keep it; one of "off", "fq"; default: off. Source: Linux: tcp_update_pacing_rate, sch_fq.
+        have it, or 1.2 times from half of ssthresh on, after a first ten that leave at once; with always 1.25 times.
+        Controls that have a pace of their own keep it; one of "off", "fq", "always"; default: off; with profile quic:
+        always. Source: Linux: tcp_update_pacing_rate, sch_fq; RFC 9002 7.7.
+    pacing_gain: How much faster segments are paced than a window in each round trip; a number in (0, 100]; left out:
+        1.2 with pacing fq, 1.25 with always. Source: Linux: tcp_pacing_ca_ratio; RFC 9002 7.7: N.
+    pacing_gain_start: The same in slow start: with fq below half of ssthresh, with always below ssthresh; a number in
+        (0, 100]; left out: 2 with pacing fq, pacing_gain with always. Source: Linux: tcp_pacing_ss_ratio; s2n-quic
+        has 2.
     reduction: rack: a cut for a loss or a mark takes effect over a round trip, by proportional rate reduction, or at
         once; one of "prr", "at once"; default: prr. Source: RFC 9937; for marks: Linux.
     tlp: rack: a probe of the tail goes out after two round trips of silence; true or false; default: true. Source:
         RFC 8985 7.
-    undo: rack: a cut for a loss that turns out to be none is taken back: by DSACK, and after a timeout by F-RTO; true
-        or false; default: true. Source: RFC 3708, RFC 5682; Linux.
+    undo: rack, quic: a cut for a loss that turns out to be none is taken back: by DSACK, and with rack after a
+        timeout by F-RTO; true or false; default: true. Source: RFC 3708, RFC 5682; Linux.
+    packet_threshold: quic: a transmission is lost once one that was sent so many later has arrived; a whole number in
+        [1, 10000]; unit: packets; default: 3. Source: RFC 9002 6.1.1: kPacketThreshold.
+    time_threshold: quic: a transmission is lost once a later one has arrived and so many round trips have passed, 1
+        ms at least; a number in [1, 100]; unit: round trips; default: 1.125. Source: RFC 9002 6.1.2: kTimeThreshold,
+        kGranularity.
+    pto_probes: quic: so many probes go out when nothing has arrived for the probe timeout: new segments, or the
+        oldest again; a whole number in [1, 2]; default: 2. Source: RFC 9002 6.2.4.
+    persistent_congestion: quic: losses that span so many probe timeouts leave the smallest window, `cwnd_floor`; a
+        number in [1, 1000]; unit: probe timeouts; default: 3. Source: RFC 9002 7.6.1: kPersistentCongestionThreshold.
+    first_repair_free: quic: one lost segment is sent again at once, however much is in flight; true or false;
+        default: false. Source: RFC 9002 7.3.2; s2n-quic.
     hystart: What ends slow start before a loss: nothing; linux: HyStart as in Linux's CUBIC, by growing round trips
         or trains of ACKs; rfc9406: HyStart++, by growing round trips, with up to five rounds of slower growth in
         which it may think better of it; one of "off", "linux", "rfc9406"; default: off. Source: RFC 5681 has none;
@@ -1387,8 +1414,8 @@ class _Tcp(_Traffic):
         window, and sets it to the estimate when the cut is over. linux goes with recovery = "rack"; one of "rfc",
         "linux"; default: rfc; with profile linux: linux. Source: Grieco 2004; Linux 6.x tcp_westwood.c.
     recovery: How controls other than Reno's and Vegas's repair losses; selective acknowledgements are negotiated for
-        sack and rack. rack goes with reno, too; one of "newreno", "sack", "rack"; default: rack. Source: RFC 6582,
-        RFC 6675; rack: RFC 8985 as in Linux; Westwood+ was written on NewReno.
+        sack, rack and quic. rack and quic go with reno, too; one of "newreno", "sack", "rack", "quic"; default: rack.
+        Source: RFC 6582, RFC 6675; rack: RFC 8985 as in Linux; quic: RFC 9002; Westwood+ was written on NewReno.
     low_window: HighSpeed is Reno up to this window; a number in [2, 1000000000]; unit: segments; default: 38. Source:
         RFC 3649 5.
     high_window: The window that HighSpeed reaches at a drop rate of high_p; a number in [2, 1000000000]; unit:
@@ -1410,8 +1437,8 @@ class _Tcp(_Traffic):
         whole segments, and forgets its maximum at a timeout; one of "rfc", "linux"; default: rfc; with profile linux:
         linux. Source: RFC 9438; Linux 6.x tcp_cubic.c.
     reno_friendly: How fast Reno's part of CUBIC grows above the last maximum: rfc: by a segment a round trip, linux:
-        by 9/17 (in integers 8/15), as below it; one of "rfc", "linux"; left out: as `cubic` says. Source: RFC 9438
-        4.3; Linux 6.x tcp_cubic.c.
+        by 9/17 (in integers 8/15), as below it; one of "rfc", "linux"; left out: as `cubic` says; with profile quic:
+        linux. Source: RFC 9438 4.3; Linux 6.x tcp_cubic.c; quinn, neqo, s2n-quic.
     g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
         Source: RFC 8257 4.2.
     dctcp: Whose DCTCP: RFC 8257's, or Linux's in integers, in which g is a power of two, small fractions count as
@@ -1471,6 +1498,7 @@ class _Tcp(_Traffic):
     ecn: Literal["off", "classic", "mecn", "accecn", "sce"] | None = None
     segment: str | None = None
     header: str | None = None
+    timestamps: bool | None = None
     window: int | None = None
     delayed_ack: bool | None = None
     delayed_ack_timeout: str | None = None
@@ -1509,10 +1537,17 @@ class _Tcp(_Traffic):
     ecn_fallback: bool | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
-    pacing: Literal["off", "fq"] | None = None
+    pacing: Literal["off", "fq", "always"] | None = None
+    pacing_gain: float | None = None
+    pacing_gain_start: float | None = None
     reduction: Literal["prr", "at once"] | None = None
     tlp: bool | None = None
     undo: bool | None = None
+    packet_threshold: int | None = None
+    time_threshold: float | None = None
+    pto_probes: int | None = None
+    persistent_congestion: float | None = None
+    first_repair_free: bool | None = None
     hystart: Literal["off", "linux", "rfc9406"] | None = None
     beta_ecn: float | None = None
     alpha: float | None = None
@@ -1522,7 +1557,7 @@ class _Tcp(_Traffic):
     gain: float | None = None
     westwood_cwnd: Literal["min", "printed"] | None = None
     westwood: Literal["rfc", "linux"] | None = None
-    recovery: Literal["newreno", "sack", "rack"] | None = None
+    recovery: Literal["newreno", "sack", "rack", "quic"] | None = None
     low_window: float | None = None
     high_window: float | None = None
     high_p: float | None = None

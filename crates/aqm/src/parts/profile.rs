@@ -57,9 +57,16 @@ impl Point {
     }
 }
 
-/// Returns `x^n`, at most 1.
+/// Returns `x^n`, at most 1. Whole exponents up to 8, which most are, are products: NRED asks at
+/// each arrival, and a power takes as long as the rest of it.
 pub(crate) fn power(x: f64, n: f64) -> f64 {
-    libm::pow(x, n).clamp(0.0, 1.0)
+    let whole = n as u32;
+    let p = if whole <= 8 && f64::from(whole) == n {
+        (0..whole).fold(1.0, |p, _| p * x)
+    } else {
+        libm::pow(x, n)
+    };
+    p.clamp(0.0, 1.0)
 }
 
 /// A curve from the average to a probability.

@@ -11,7 +11,7 @@ use crate::tables::{
     Video, Voip, Web,
 };
 use penstock_sim::{Datagram, UdpPattern};
-use penstock_tcp::{Ecn, RackParams, Recovery, TcpParams, VariantInfo, VARIANTS};
+use penstock_tcp::{Ecn, QuicParams, RackParams, Recovery, TcpParams, VariantInfo, VARIANTS};
 use penstock_units::param::{
     field, OwnDefaults, Param, Params as _, Profile, StartSpec, Value, Values,
 };
@@ -57,7 +57,7 @@ impl Traffic {
     }
 
     /// Returns whether the entry reads a parameter. It does not read keys of other TCP variants,
-    /// nor RACK's where that does not repair its losses, nor those of a browser where it gives none
+    /// nor RACK's or QUIC's where that does not repair its losses, nor those of a browser where it gives none
     /// of them, nor `lead_in` where it has none.
     pub fn reads(&self, param: &Param, profile: Profile) -> bool {
         if param.name == "lead_in" {
@@ -66,8 +66,13 @@ impl Traffic {
         if Browser::TABLE.iter().any(|p| p.name == param.name) {
             return self.source.browser().is_some();
         }
+        let recovery = self.source.tcp().map(|tcp| tcp.recovery);
         if RackParams::TABLE.iter().any(|p| p.name == param.name) {
-            return self.source.tcp().is_some_and(|tcp| tcp.recovery == Recovery::Rack);
+            let undoes = param.name == "undo" && recovery == Some(Recovery::Quic);
+            return undoes || recovery == Some(Recovery::Rack);
+        }
+        if QuicParams::TABLE.iter().any(|p| p.name == param.name) {
+            return recovery == Some(Recovery::Quic);
         }
         let own = self.variant();
         // Reno's window goes with RACK: where the profile has that, another way has to be named.

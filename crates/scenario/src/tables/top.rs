@@ -25,11 +25,12 @@ params! {
         /// The root of every random stream; `--seeds N` means this one and the N − 1 after it.
         pub seed: i64 { ty: int(0, 1 << 53), unit: "1", default: 1 },
         /// Whose defaults the keys that are left out take; single keys still win.
-        pub profile: Profile { default: "rfc", source: "RFCs and papers; ns-2 2.35; Linux 6.18" },
+        pub profile: Profile { default: "rfc", source: "RFCs and papers; ns-2 2.35; Linux 6.18; RFC 9002" },
         /// Header bytes that the wire counts on a TCP data segment, beside timestamps.
         pub overhead: Bytes {
             default: "40 B",
-            source: "IPv4 and TCP without options",
+            quic: "63 B",
+            source: "IPv4 and TCP without options; QUIC: UDP, short header, STREAM frame and tag",
         },
         /// When a packet arrives at the very instant of a departure: the departure goes first,
         /// or what was scheduled first (an arrival is when the packet begins to be sent to the

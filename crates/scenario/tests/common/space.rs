@@ -5,7 +5,7 @@
 
 use penstock_aqm::{COMMON, KINDS};
 use penstock_tcp::{PARAMS, VARIANTS};
-use penstock_units::param::{Param, Ty};
+use penstock_units::param::{Param, Profile, Ty};
 use std::fmt::Write;
 
 /// Packets that one link may carry in a run, about; the run is cut short accordingly.
@@ -110,7 +110,8 @@ pub fn scenario(bytes: &[u8]) -> String {
         link.push(format!("schedule = {{ mahimahi = '{file}' }}"));
     }
     let _ = writeln!(body, "duration = {}", time(duration));
-    if let profile @ ("ns-2" | "linux") = ["rfc", "ns-2", "linux"][c.below(3)] {
+    let profile = c.pick(Profile::WORDS);
+    if profile != "rfc" {
         let _ = writeln!(body, "profile = \"{profile}\"");
     }
     match c.below(4) {

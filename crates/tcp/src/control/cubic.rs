@@ -47,8 +47,9 @@ penstock_units::params! {
         /// trip, linux: by 9/17 (in integers 8/15), as below it.
         pub reno_friendly: Option<Form> {
             auto: "as `cubic` says",
+            quic: "linux",
             quiet: true,
-            source: "RFC 9438 4.3; Linux 6.x tcp_cubic.c",
+            source: "RFC 9438 4.3; Linux 6.x tcp_cubic.c; quinn, neqo, s2n-quic",
         },
     }
 }

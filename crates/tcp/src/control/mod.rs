@@ -258,8 +258,9 @@ const WORD: Param = Param {
     name: "tcp",
     ty: <&VariantInfo>::TY,
     default: Some("\"reno\""),
-    under: Under { linux: Some("\"cubic\""), ..Under::all(None) },
-    source: "the papers' experiments use Reno; Linux: CONFIG_DEFAULT_TCP_CONG",
+    under: Under { linux: Some("\"cubic\""), quic: Some("\"cubic\""), ..Under::all(None) },
+    source:
+        "the papers' experiments use Reno; Linux: CONFIG_DEFAULT_TCP_CONG; quinn, neqo, s2n-quic",
     doc: "The sender's variant.",
     ..PARAM
 };
@@ -311,7 +312,7 @@ impl ControlParams {
     }
 
     /// Returns the row of [`VARIANTS`] for this control with this way of repairing losses. Under
-    /// `recovery = "rack"` Reno's own row says so.
+    /// `recovery = "rack"` or `"quic"` Reno's own row says so.
     pub fn variant(&self, recovery: Recovery) -> &'static VariantInfo {
         if let ControlParams::Vegas(VegasParams { vegas: Form::Linux, .. }) = self {
             return &vegas::IN_LINUX;
@@ -345,14 +346,16 @@ impl Params for Recovery {
     const TABLES: &'static [&'static [Param]] = &[Recovery::TABLE];
 
     /// `tcp` names Reno's control by its way of recovery; the others leave that to `recovery`, and
-    /// so does `reno` where that says `rack`.
+    /// so does `reno` where that says `rack` or `quic`.
     fn read(values: &Values) -> Self {
         let named: &VariantInfo = field(values, "tcp");
         let rack = || values.get("recovery") == Recovery::Rack.word().as_ref();
+        let quic = || values.get("recovery") == Recovery::Quic.word().as_ref();
         let in_linux = || values.get("vegas") == Form::Linux.value().as_ref();
         match named.recovery {
             None => Recovery::of_key(values),
             Some(_) if named.name == reno::WITH_RACK.name && rack() => Recovery::Rack,
+            Some(_) if named.name == reno::WITH_RACK.name && quic() => Recovery::Quic,
             Some(_) if named.name == vegas::INFO.name && in_linux() && rack() => Recovery::Rack,
             Some(own) => own,
         }

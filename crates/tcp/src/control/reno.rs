@@ -80,8 +80,16 @@ pub(crate) const WITH_RACK: VariantInfo = VariantInfo {
     ..VARIANT
 };
 
+/// Reno's window with QUIC's recovery: `tcp = "reno"` and `recovery = "quic"`.
+const WITH_QUIC: VariantInfo = VariantInfo {
+    doc: "Reno's window; losses are found by later arrivals or by time, and timeouts send probes.",
+    source: "RFC 9002",
+    recovery: Some(Recovery::Quic),
+    ..WITH_RACK
+};
+
 /// Returns every row of Reno's window.
 pub(crate) fn rows() -> impl Iterator<Item = &'static VariantInfo> {
-    const RACK: &[VariantInfo] = &[WITH_RACK];
-    VARIANTS.iter().chain(RACK)
+    const BY_KEY: &[VariantInfo] = &[WITH_RACK, WITH_QUIC];
+    VARIANTS.iter().chain(BY_KEY)
 }

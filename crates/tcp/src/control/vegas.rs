@@ -6,7 +6,7 @@
 
 use crate::control::algorithm::{Acked, CongestionControl, Growth};
 use crate::control::variant::{Form, VariantInfo};
-use crate::control::vegas_linux::InSegments;
+use crate::control::vegas_linux::{InSegments, Thresholds};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::info::CaState;
@@ -161,7 +161,9 @@ impl CongestionControl for Vegas {
     fn new(p: &VegasParams) -> Self {
         Vegas {
             p: p.clone(),
-            linux: (p.vegas == Form::Linux).then(InSegments::new),
+            linux: (p.vegas == Form::Linux).then(|| {
+                InSegments::new(Thresholds { alpha: p.alpha, beta: p.beta, gamma: p.gamma })
+            }),
             first_sent: None,
             newest: None,
             base_rtt: f64::INFINITY,
@@ -215,7 +217,7 @@ impl CongestionControl for Vegas {
 
     fn grow(&mut self, g: &Growth, w: &mut Window) {
         if let Some(linux) = &mut self.linux {
-            return linux.grow(&self.p, g, w);
+            return linux.grow(g, w);
         }
         let t = self.clock(g.now);
         if !self.answered {

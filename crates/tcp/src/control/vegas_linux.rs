@@ -13,13 +13,21 @@
 
 use crate::control::algorithm::{CongestionControl, Growth};
 use crate::control::reno::Reno;
-use crate::control::vegas::VegasParams;
 use crate::control::window::Window;
 use crate::info::CaState;
 use penstock_units::Duration;
 
+/// α, β and γ, in segments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thresholds {
+    pub(crate) alpha: f64,
+    pub(crate) beta: f64,
+    pub(crate) gamma: f64,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct InSegments {
+    thresholds: Thresholds,
     /// Nothing is being repaired.
     open: bool,
     /// The segment whose ACK begins a round trip; `None`: the next to be sent.
@@ -33,8 +41,8 @@ pub(crate) struct InSegments {
 const NEVER: Duration = Duration::from_ticks(u64::MAX);
 
 impl InSegments {
-    pub(crate) fn new() -> Self {
-        InSegments { open: true, begin: None, rtt_min: NEVER, rtt: NEVER, samples: 0 }
+    pub(crate) fn new(thresholds: Thresholds) -> Self {
+        InSegments { thresholds, open: true, begin: None, rtt_min: NEVER, rtt: NEVER, samples: 0 }
     }
 
     pub(crate) fn sample(&mut self, rtt: Duration) {
@@ -50,7 +58,7 @@ impl InSegments {
         }
     }
 
-    pub(crate) fn grow(&mut self, p: &VegasParams, g: &Growth, w: &mut Window) {
+    pub(crate) fn grow(&mut self, g: &Growth, w: &mut Window) {
         if !self.open {
             return Reno.grow(g, w);
         }
@@ -62,28 +70,29 @@ impl InSegments {
             return;
         }
         if self.samples > 2 {
-            self.judge(p, g, w);
+            self.judge(g, w);
         } else {
             Reno.grow(g, w); // too little is known
         }
         (self.begin, self.rtt, self.samples) = (Some(g.next), NEVER, 0);
     }
 
-    fn judge(&self, p: &VegasParams, g: &Growth, w: &mut Window) {
+    fn judge(&self, g: &Growth, w: &mut Window) {
+        let Thresholds { alpha, beta, gamma } = self.thresholds;
         // In microseconds, so that the quotients are Linux's.
         let [rtt, rtt_min] = [self.rtt, self.rtt_min].map(|t| (t.as_secs_f64() * 1e6).max(1.0));
         let diff = libm::trunc(w.cwnd * (rtt - rtt_min) / rtt_min);
         if w.cwnd < w.ssthresh {
-            if diff > p.gamma {
+            if diff > gamma {
                 w.cwnd = w.cwnd.min(libm::trunc(w.cwnd * rtt_min / rtt) + 1.0).max(2.0);
                 w.ssthresh = w.ssthresh.min(w.cwnd);
             } else {
                 w.slow_start_by(g.acked);
             }
-        } else if diff > p.beta {
+        } else if diff > beta {
             w.cwnd = (w.cwnd - 1.0).max(2.0);
             w.ssthresh = w.ssthresh.min(w.cwnd);
-        } else if diff < p.alpha {
+        } else if diff < alpha {
             w.cwnd += 1.0;
         }
         w.ssthresh = w.ssthresh.max(libm::trunc(w.cwnd / 2.0) + libm::trunc(w.cwnd / 4.0));
@@ -96,14 +105,16 @@ mod tests {
     use crate::rtt::{RttEstimator, RttParams};
     use penstock_units::Time;
 
+    const BRAKMO: Thresholds = Thresholds { alpha: 2.0, beta: 4.0, gamma: 1.0 };
+
     /// A round trip of segments `next − 20` to `next − 1` with this least sample, from `w`.
     fn round(rtt_ms: u64, samples: u32, w: Window) -> Window {
-        let (mut v, mut w) = (InSegments::new(), w);
-        let (p, rtt_params) = (VegasParams::default(), RttParams::default());
+        let (mut v, mut w) = (InSegments::new(BRAKMO), w);
+        let rtt_params = RttParams::default();
         let rtt = RttEstimator::new(&rtt_params, Duration::ZERO);
         let grow = |v: &mut InSegments, w: &mut Window, seq, next| {
             let g = Growth { seq, next, ..Growth::of(Time::ZERO, 1.0, &rtt, &rtt_params) };
-            v.grow(&p, &g, w);
+            v.grow(&g, w);
         };
         v.sample(Duration::from_millis(100));
         v.begin = Some(20);
@@ -153,7 +164,7 @@ mod tests {
     /// From a loss to its repair Reno's window moves.
     #[test]
     fn rests_while_something_is_repaired() {
-        let mut v = InSegments::new();
+        let mut v = InSegments::new(BRAKMO);
         v.begin = Some(20);
         v.on_state(CaState::Disorder);
         assert!(!v.open);

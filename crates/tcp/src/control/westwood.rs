@@ -74,7 +74,11 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     own: &[WestwoodParams::TABLE, HyStartParams::TABLE, Recovery::TABLE],
     defaults: OwnDefaults {
         any: &[("recovery", "\"newreno\"")],
-        under: Under { linux: &[("recovery", "\"rack\"")], ..Under::all(&[]) },
+        under: Under {
+            linux: &[("recovery", "\"rack\"")],
+            quic: &[("recovery", "\"quic\"")],
+            ..Under::all(&[])
+        },
     },
     linux: Some("westwood"),
     ..VARIANT

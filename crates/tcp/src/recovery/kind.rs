@@ -17,6 +17,8 @@ macro_rules! recoveries {
             Sack: sack;
             /// Losses found by time (RFC 8985), a window that shrinks over a round trip (RFC 9937).
             Rack: rack;
+            /// Losses found by later arrivals or by time, probes, cuts at once (RFC 9002).
+            Quic: quic;
             /// Retransmission on the first duplicate ACK that finds a segment expired: for Vegas's
             /// window alone.
             Vegas: vegas;
@@ -38,8 +40,12 @@ macro_rules! names {
 recoveries!(names);
 
 /// The words of the key `recovery`: ways that a modern stack has, under any control.
-const WORDS: &[(&str, Recovery)] =
-    &[("newreno", Recovery::NewReno), ("sack", Recovery::Sack), ("rack", Recovery::Rack)];
+const WORDS: &[(&str, Recovery)] = &[
+    ("newreno", Recovery::NewReno),
+    ("sack", Recovery::Sack),
+    ("rack", Recovery::Rack),
+    ("quic", Recovery::Quic),
+];
 
 const ONLY_WORDS: &[&str] = &{
     let mut words = [""; WORDS.len()];
@@ -57,10 +63,12 @@ impl Recovery {
         name: "recovery",
         ty: Ty::Word(ONLY_WORDS),
         default: Some("\"sack\""),
-        under: Under { linux: Some("\"rack\""), ..Under::all(None) },
-        source: "RFC 6582, RFC 6675; rack: RFC 8985 as in Linux; Westwood+ was written on NewReno",
+        under: Under { linux: Some("\"rack\""), quic: Some("\"quic\""), ..Under::all(None) },
+        source: "RFC 6582, RFC 6675; rack: RFC 8985 as in Linux; quic: RFC 9002; Westwood+ was \
+                 written on NewReno",
         doc: "How controls other than Reno's and Vegas's repair losses; selective \
-              acknowledgements are negotiated for sack and rack. rack goes with reno, too.",
+              acknowledgements are negotiated for sack, rack and quic. rack and quic go with reno, \
+              too.",
         ..PARAM
     }];
 
@@ -115,8 +123,8 @@ penstock_units::params! {
         pub reduction: Reduction { default: "prr", source: "RFC 9937; for marks: Linux" },
         /// rack: a probe of the tail goes out after two round trips of silence.
         pub tlp: bool { default: true, source: "RFC 8985 7" },
-        /// rack: a cut for a loss that turns out to be none is taken back: by DSACK, and after a
-        /// timeout by F-RTO.
+        /// rack, quic: a cut for a loss that turns out to be none is taken back: by DSACK, and with
+        /// rack after a timeout by F-RTO.
         pub undo: bool { default: true, source: "RFC 3708, RFC 5682; Linux" },
     }
 }

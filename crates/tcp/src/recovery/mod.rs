@@ -6,6 +6,7 @@
 pub(crate) mod kind;
 mod newreno;
 mod prr;
+pub(crate) mod quic;
 mod rack;
 mod reno;
 mod sack;

@@ -79,6 +79,8 @@ profiles! {
     Ns2 = "ns-2", ns2;
     /// Those of a Linux 6.18 host, as it comes.
     Linux = "linux", linux;
+    /// Those of QUIC stacks, RFC 9002.
+    Quic = "quic", quic;
 }
 
 /// Keys and TOML literals.
@@ -153,6 +155,6 @@ mod tests {
             assert!(profile.doc().ends_with('.'), "{profile:?}");
             assert_eq!(profile.column().is_none(), *profile == Profile::Rfc, "{profile:?}");
         }
-        assert_eq!(Profile::WORDS, ["rfc", "ns-2", "linux"]);
+        assert_eq!(Profile::WORDS, ["rfc", "ns-2", "linux", "quic"]);
     }
 }
