@@ -372,8 +372,12 @@ impl TcpParams {
             return refuse("recovery", "must be \"rack\" with Linux's form of this tcp");
         }
         let PaceKeys { pacing_gain, pacing_gain_start, .. } = self.pacing.keys;
-        if !self.pacing.by_window() {
-            let problem = "must be left out unless pacing is \"fq\" or \"always\"";
+        if !self.pacing.by_window() || self.control.paces() {
+            let problem = if self.control.paces() {
+                "must be left out with this tcp, which has a pace of its own"
+            } else {
+                "must be left out unless pacing is \"fq\" or \"always\""
+            };
             if pacing_gain.is_some() {
                 return refuse("pacing_gain", problem);
             }
