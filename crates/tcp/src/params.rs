@@ -371,7 +371,10 @@ impl TcpParams {
         if self.control.hears_of_states() && self.recovery != Recovery::Rack {
             return refuse("recovery", "must be \"rack\" with Linux's form of this tcp");
         }
-        let PaceKeys { pacing_gain, pacing_gain_start, .. } = self.pacing.keys;
+        let PaceKeys { pacing_gain, pacing_gain_start, min_tso_segments, .. } = self.pacing.keys;
+        if min_tso_segments > 0 && self.recovery != Recovery::Rack {
+            return refuse("min_tso_segments", "must be 0 unless recovery is \"rack\"");
+        }
         if !self.pacing.by_window() || self.control.paces() {
             let problem = if self.control.paces() {
                 "must be left out with this tcp, which has a pace of its own"
