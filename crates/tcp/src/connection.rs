@@ -190,7 +190,7 @@ impl Connection {
             recover: if p.quirks().recover_starts_at_0() { 0 } else { -1 },
             last_event: Event::None,
             limited: 0,
-            peer_window: p.window,
+            peer_window: p.window_start.unwrap_or(p.window),
             told: 0,
             initial_window: f64::from(p.initial_window),
             part: 0.0,

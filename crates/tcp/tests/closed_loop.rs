@@ -270,9 +270,10 @@ fn accecn() -> impl Strategy<Value = AccEcnParams> {
 
 fn params() -> impl Strategy<Value = TcpParams> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let grows = any::<bool>();
     let bursts = prop_oneof![Just(0u32), 1u32..20];
     let overhead = prop_oneof![Just(0u64), 1u64..20];
-    let numbers = (1u32..60, 1u32..20, 2.0f64..100.0, overhead, bursts);
+    let numbers = (1u32..60, 1u32..20, 2.0f64..100.0, overhead, bursts, grows);
     let mecn = (
         prop::sample::select(vec![Incipient::Decrease, Incipient::Hold, Incipient::Additive]),
         any::<bool>(),
@@ -285,7 +286,7 @@ fn params() -> impl Strategy<Value = TcpParams> {
         let (which, mecn, mut accecn) = uses_of_ecn;
         let (incipient, escalate, latch, codepoints) = mecn;
         let (ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;
-        let (window, initial_window, initial_ssthresh, overhead, bursts) = numbers;
+        let (window, initial_window, initial_ssthresh, overhead, bursts, grows) = numbers;
         let (first, last) = if ecn { (which, Ecn::Off) } else { (Ecn::Off, which) };
         let ecn = allowed(&p, [first, Ecn::Classic, last, Ecn::AccEcn]);
         if ecn != Ecn::AccEcn && accecn.ect_on == EctOn::All {
@@ -302,6 +303,7 @@ fn params() -> impl Strategy<Value = TcpParams> {
             limited_transmit,
             loss: LossParams { go_back_n, ..p.loss },
             window,
+            window_start: grows.then_some(window.div_ceil(3)),
             initial_window,
             initial_ssthresh: Some(initial_ssthresh),
             send_overhead: Duration::from_millis(overhead),
