@@ -115,6 +115,8 @@ impl Loop {
                 self.data.push_back((at, s));
                 if self.rng.unit() < self.channel.overtakes {
                     let place = (self.rng.unit() * self.data.len() as f64) as usize;
+                    // Nothing arrives before it leaves.
+                    let place = place.max(self.data.partition_point(|d| d.0 < departs));
                     (place + 1..self.data.len()).rev().for_each(|i| {
                         let front = self.data[i - 1].1;
                         self.data[i - 1].1 = std::mem::replace(&mut self.data[i].1, front);
