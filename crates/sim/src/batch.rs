@@ -57,9 +57,10 @@ fn go_straight(
 ) -> Option<Event> {
     while let Some(event) = net.next_arrival(bound, link, flows) {
         let (now, index) = (event.time(), event.what().index() as u32);
-        let p = net.packets.items[index as usize];
+        let p = &net.packets.items[index as usize];
         let Some(at) = own.straight(now, p.bytes, !p.is(flag::ACK)) else { return Some(event) };
-        net.became(now, link, index, p, Fate::Through(at, p.ecn()), flows);
+        let ecn = p.ecn();
+        net.became(now, link, index, Fate::Through(at, ecn), flows);
     }
     None
 }
@@ -131,7 +132,7 @@ fn take_in_until(
     let (own, behind) = rest.split_first_mut().expect("the link's number");
     let present = net.sched.present();
     let began = present;
-    let (bound, at, index, p) = (*bound, Time::ZERO, 0, Pkt::BLANK);
+    let (bound, at, index) = (*bound, Time::ZERO, 0);
     let batch = Batch {
         net,
         flows,
@@ -144,7 +145,6 @@ fn take_in_until(
         present,
         at,
         index,
-        p,
         began,
         asked,
     };
@@ -165,10 +165,9 @@ struct Batch<'a> {
     last: Option<u32>,
     /// The place of the last one among all that happens.
     present: Present,
-    /// When the packet comes that is taken in, its place in the pool, and the packet.
+    /// When the packet comes that is taken in, and its place in the pool.
     at: Time,
     index: u32,
-    p: Pkt,
     /// Its place among all that happens: what comes of it is scheduled there, behind the turns
     /// before it.
     began: Present,
@@ -183,6 +182,12 @@ impl Batch<'_> {
             Some(behind) => &self.behind[behind as usize],
             None => &self.before[link as usize],
         }
+    }
+
+    /// The packet that is taken in.
+    #[inline(always)]
+    fn taken(&self) -> &Pkt {
+        &self.net.packets.items[self.index as usize]
     }
 
     /// The next packet: from the inbox, or else the last one.
@@ -204,20 +209,20 @@ impl Source for Batch<'_> {
         let Some((at, index)) = self.next_index() else { return false };
         (self.at, self.index) = (at, index);
         self.began = self.net.sched.present();
-        self.p = self.net.packets.items[index as usize];
         true
     }
 
     #[inline(always)]
     fn packet(&self) -> Arriving {
-        let Batch { at, index, p, .. } = self;
+        let Batch { at, index, .. } = self;
+        let p = self.taken();
         let pkt = Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: p.class };
         Arriving { at: *at, pkt, index: *index, data: !p.is(flag::ACK) }
     }
 
     #[cold]
     fn scheduled(&self) -> Time {
-        let p = &self.p;
+        let p = self.taken();
         let crossing = match p.hop.checked_sub(1) {
             None => self.net.up_crossing(p, self.flows),
             Some(last) => self.other(self.net.routes.at(p.route, last)).crossing(p.bytes),
@@ -230,7 +235,7 @@ impl Source for Batch<'_> {
         if let Fate::Held(Some(_)) = fate {
             self.asked = self.began;
         }
-        self.net.became(self.at, self.link, self.index, self.p, fate, self.flows);
+        self.net.became(self.at, self.link, self.index, fate, self.flows);
     }
 
     #[inline(always)]

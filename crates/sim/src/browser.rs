@@ -136,7 +136,7 @@ pub(crate) fn asked(net: &mut Network, flows: &mut [Flow], now: Time, index: u32
     }
     if p.seq > t.sender.acknowledged() {
         // The ACK of the last object was held back, or lost.
-        ends::ack(net, flows, now, index, p);
+        ends::ack(net, flows, now, index);
     } else {
         net.discard(index);
     }

@@ -6,8 +6,11 @@ use crate::flow::{Ends, Flow, FlowKind, Tcp};
 use crate::network::Network;
 use crate::packet::{flag, Pkt};
 use crate::sched::Kind;
-use penstock_tcp::{Io, Reply, Segment, Sender, TcpParams, Timer};
+use penstock_tcp::{Ack, Io, Reply, Segment, Sender, TcpParams, Timer};
 use penstock_units::{Rng, Time};
+
+/// An ACK without options, and not of a SYN.
+const BARE_ACK: (u32, bool) = (40, false);
 
 /// What a sender sends through: the network, and what its packets have in common.
 pub(crate) struct Uplink<'a> {
@@ -16,17 +19,30 @@ pub(crate) struct Uplink<'a> {
     number: u32,
     flow: &'a Ends,
     p: &'a TcpParams,
-    /// The last segment of the transfer and its payload.
+    /// The bytes of a full segment, and the last one of the transfer with its payload.
+    full: u32,
     last: (i64, u32),
     rng: &'a mut Rng,
+}
+
+impl Uplink<'_> {
+    /// The bytes of a SYN, or of the last segment.
+    #[cold]
+    #[inline(never)]
+    fn other_bytes(&self, s: &Segment) -> u32 {
+        if s.syn {
+            // A SYN has its own length, whatever a data segment's header counts.
+            return self.p.syn_bytes();
+        }
+        self.last.1 + self.p.header_bytes()
+    }
 }
 
 impl Io for Uplink<'_> {
     #[inline(always)]
     fn send(&mut self, s: Segment, not_before: Time) {
-        let payload = if s.seq < self.last.0 { self.p.segment_bytes() } else { self.last.1 };
-        // SYN and ACK have their own length, whatever a data segment's header counts.
-        let bytes = if s.syn { self.p.syn_bytes() } else { payload + self.p.header_bytes() };
+        let whole = !s.syn && s.seq < self.last.0;
+        let bytes = if whole { self.full } else { self.other_bytes(&s) };
         let mut flags = s.ecn as u8;
         flags |= flag::when(s.syn, flag::SYN);
         flags |= flag::when(s.retransmit, flag::RETRANSMIT);
@@ -54,7 +70,8 @@ impl Io for Uplink<'_> {
 
 /// A segment or datagram at its receiver.
 #[inline]
-pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32, p: Pkt) {
+pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32) {
+    let p = &net.packets.items[index as usize];
     let f = &mut flows[p.flow as usize];
     let t = match &mut f.kind {
         FlowKind::Tcp(t) => t,
@@ -66,7 +83,19 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
     if p.epoch != f.ends.epoch {
         return net.discard(index); // of an earlier connection
     }
-    let segment = Segment {
+    let ends = f.ends;
+    if t.receiver.is_plain(p.is(flag::SYN)) {
+        let reply = t.receiver.on_plain_segment(now, &segment(p));
+        reply_to(net, t, ends, now, index, reply, |_| BARE_ACK);
+    } else {
+        special(net, t, ends, now, index);
+    }
+}
+
+/// Returns the segment that a packet carries.
+#[inline(always)]
+fn segment(p: &Pkt) -> Segment {
+    Segment {
         seq: p.seq,
         syn: p.is(flag::SYN),
         retransmit: p.is(flag::RETRANSMIT),
@@ -74,23 +103,20 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
         bits: p.bits,
         owes_cwr: p.is(flag::OWES_CWR),
         stamp: p.stamp(),
-    };
-    let ends = f.ends;
-    if t.receiver.is_plain(&segment) {
-        let reply = t.receiver.on_plain_segment(now, &segment);
-        reply_to(net, t, ends, now, index, &segment, reply);
-    } else {
-        special(net, t, ends, now, index, &segment);
     }
 }
 
+/// The rest.
 #[inline(never)]
-fn special(net: &mut Network, t: &mut Tcp, ends: Ends, now: Time, index: u32, s: &Segment) {
-    let reply = t.receiver.on_segment(now, s);
-    reply_to(net, t, ends, now, index, s, reply);
+fn special(net: &mut Network, t: &mut Tcp, ends: Ends, now: Time, index: u32) {
+    let s = segment(&net.packets.items[index as usize]);
+    let reply = t.receiver.on_segment(now, &s);
+    let syn = s.syn;
+    reply_to(net, t, ends, now, index, reply, |ack| (ack.bytes(syn), syn));
 }
 
-/// The packet at `index` becomes the reply to the segment that it brought.
+/// The packet at `index` becomes the reply to the segment that it brought. `form` says how long an
+/// ACK is, and whether it answers a SYN.
 #[inline(always)]
 fn reply_to(
     net: &mut Network,
@@ -98,12 +124,12 @@ fn reply_to(
     ends: Ends,
     now: Time,
     index: u32,
-    s: &Segment,
     reply: Reply,
+    form: impl FnOnce(&Ack) -> (u32, bool),
 ) {
     match reply {
         Reply::Now(ack) => {
-            net.answer(index, &ack, s.syn, ends.src, ends.backward);
+            net.answer(index, &ack, form(&ack), ends.src, ends.backward);
             net.send_up(now, ends.dst, index);
         }
         Reply::Later => {
@@ -130,7 +156,7 @@ pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: 
         let (epoch, class) = (f.ends.epoch, f.ends.class);
         let p = Pkt { flow: flow as u32, epoch, class, ..Pkt::BLANK };
         let index = net.enter(p);
-        net.answer(index, &ack, false, f.ends.src, f.ends.backward);
+        net.answer(index, &ack, (ack.bytes(false), false), f.ends.src, f.ends.backward);
         net.send_up(now, f.ends.dst, index);
     } else if let Some(due) = t.receiver.deadline() {
         t.ack_timer_at = due;
@@ -142,17 +168,13 @@ pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: 
 /// function of its own, with all that is done there: inlined where ACKs come from, it keeps fewer
 /// values in registers. The one place that calls [`Sender::on_ack`], which is thus part of it.
 #[inline(never)]
-pub(crate) fn ack(
-    net: &mut Network,
-    flows: &mut [Flow],
-    now: Time,
-    index: u32,
-    p: Pkt,
-) -> Option<usize> {
+pub(crate) fn ack(net: &mut Network, flows: &mut [Flow], now: Time, index: u32) -> Option<usize> {
+    let p = &net.packets.items[index as usize];
     let ack = p.ack(&net.options);
-    net.discard(index);
     let flow = p.flow as usize;
-    if flows[flow].ends.epoch != p.epoch && !p.is(flag::REQUEST) {
+    let earlier = flows[flow].ends.epoch != p.epoch && !p.is(flag::REQUEST);
+    net.discard(index);
+    if earlier {
         return None; // of an earlier connection
     }
     with_sender(net, flows, now, flow, |s, wire| s.on_ack(now, &ack, wire)).then_some(flow)
@@ -170,13 +192,14 @@ pub(crate) fn with_sender(
 ) -> bool {
     let fl = &mut flows[flow];
     let FlowKind::Tcp(t) = &mut fl.kind else { return false };
-    let Tcp { sender, p, last, .. } = t;
+    let Tcp { sender, p, full, last, .. } = t;
     let mut wire = Uplink {
         net: &mut *net,
         now,
         number: flow as u32,
         flow: &fl.ends,
         p,
+        full: *full,
         last: *last,
         rng: &mut fl.rng,
     };

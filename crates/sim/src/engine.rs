@@ -278,34 +278,36 @@ impl Engine {
     fn packet(&mut self, event: &Event, index: u32) {
         let now = event.time();
         let (net, flows) = (&mut self.net, &mut self.flows[..]);
-        let p = net.packets.items[index as usize];
+        let p = &net.packets.items[index as usize];
         if p.hop != AT_HOST {
             let link = net.routes.at(p.route, p.hop);
             if link == HOST {
-                return net.down(now, now, index, p, flows);
+                return net.down(now, now, index, flows);
             }
             return batch::arrive(net, &mut self.links, flows, event, link, index);
         }
         if !p.is(flag::ACK) {
             if self.browses {
-                return self.browse(now, index, p);
+                return self.browse(now, index);
             }
-            return ends::data(net, flows, now, index, p);
+            return ends::data(net, flows, now, index);
         }
-        if let Some(flow) = ends::ack(net, flows, now, index, p) {
+        let flow = p.flow as usize;
+        if let Some(flow) = ends::ack(net, flows, now, index) {
             apps::transfer_done(net, flows, now, flow, &mut self.ended);
         }
-        net.acks_behind(p.flow as usize, flows);
+        net.acks_behind(flow, flows);
     }
 
     /// Handles what is not an ACK: requests and answers of browsers, data.
     #[cold]
-    fn browse(&mut self, now: Time, index: u32, p: Pkt) {
+    fn browse(&mut self, now: Time, index: u32) {
         let (net, flows) = (&mut self.net, &mut self.flows[..]);
+        let p = net.packets.items[index as usize];
         if p.is(flag::REQUEST) {
             return browser::asked(net, flows, now, index, p);
         }
-        ends::data(net, flows, now, index, p);
+        ends::data(net, flows, now, index);
         browser::received(net, flows, now, p, &mut self.ended);
     }
 

@@ -55,7 +55,9 @@ pub(crate) struct Tcp {
     pub(crate) undisturbed_until: Time,
     /// ACKs that must wait for their time, and those behind them. The first of them has an event.
     pub(crate) acks: AckLine,
-    /// The last segment of the transfer and its payload, where it is short.
+    /// The bytes of a full segment, and the last one of the transfer with its payload, which may be
+    /// short.
+    pub(crate) full: u32,
     pub(crate) last: (i64, u32),
     pub(crate) p: Arc<TcpParams>,
     /// Bytes of the present transfer; `None`: without end.
@@ -213,6 +215,7 @@ impl Tcp {
             sender: Sender::new(Arc::clone(p), rng.unit()),
             receiver: Receiver::new(p),
             p: Arc::clone(p),
+            full: p.segment_bytes() + p.header_bytes(),
             last: (i64::MAX, p.segment_bytes()),
             timer_at: Time::NEVER,
             release_at: Time::NEVER,

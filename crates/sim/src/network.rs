@@ -162,13 +162,20 @@ impl Network {
         self.left += 1;
     }
 
-    /// Turns the packet at `index` into the ACK that answers it.
+    /// Turns the packet at `index` into the ACK that answers it, of so many bytes; `syn`: a SYN.
     #[inline(always)]
-    pub(crate) fn answer(&mut self, index: u32, ack: &Ack, syn: bool, host: u32, route: u16) {
+    pub(crate) fn answer(
+        &mut self,
+        index: u32,
+        ack: &Ack,
+        (bytes, syn): (u32, bool),
+        host: u32,
+        route: u16,
+    ) {
         let p = &mut self.packets.items[index as usize];
         p.flags = flag::ACK | flag::when(syn, flag::SYN);
         p.set_ack(ack, &mut self.options);
-        p.bytes = ack.bytes(syn);
+        p.bytes = bytes;
         p.hop = 0;
         p.host = host;
         p.route = route;

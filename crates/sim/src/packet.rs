@@ -83,7 +83,7 @@ impl Pkt {
     };
 
     #[inline]
-    pub(crate) fn ecn(self) -> Ecn {
+    pub(crate) fn ecn(&self) -> Ecn {
         Ecn::from_bits(self.flags & flag::ECN)
     }
 
@@ -92,13 +92,13 @@ impl Pkt {
     pub(crate) fn set_ack(&mut self, ack: &Ack, options: &mut Options) {
         self.seq = ack.seq;
         self.bits = ack.bits;
-        self.flags = self.flags & !flag::ECN | ack.ecn as u8;
+        self.carry(ack.ecn);
         self.options = if ack.is_bare() { ack.echo.number() } else { options.put(*ack) };
     }
 
     /// Returns the ACK that it carries.
     #[inline]
-    pub(crate) fn ack(self, options: &Options) -> Ack {
+    pub(crate) fn ack(&self, options: &Options) -> Ack {
         if self.options >= PLACES {
             let (echo, ecn) = (self.stamp(), self.ecn());
             return Ack { seq: self.seq, bits: self.bits, ecn, echo, ..Ack::default() };
@@ -108,7 +108,7 @@ impl Pkt {
 
     /// It is gone, and its options with it.
     #[inline]
-    pub(crate) fn forget(self, options: &mut Options) {
+    pub(crate) fn forget(&self, options: &mut Options) {
         if self.options < PLACES {
             options.remove(self.options);
         }
@@ -116,17 +116,18 @@ impl Pkt {
 
     /// Returns the timestamp of a segment.
     #[inline]
-    pub(crate) fn stamp(self) -> Stamp {
+    pub(crate) fn stamp(&self) -> Stamp {
         Stamp::from_number(self.options)
     }
 
-    /// Returns the packet with this ECN field.
+    /// It has this ECN field from now on.
     #[inline]
-    pub(crate) fn carrying(self, ecn: Ecn) -> Pkt {
-        Pkt { flags: self.flags & !flag::ECN | ecn as u8, ..self }
+    pub(crate) fn carry(&mut self, ecn: Ecn) {
+        self.flags = self.flags & !flag::ECN | ecn as u8;
     }
+
     #[inline]
-    pub(crate) fn is(self, bit: u8) -> bool {
+    pub(crate) fn is(&self, bit: u8) -> bool {
         self.flags & bit != 0
     }
 }

@@ -8,6 +8,7 @@ use crate::network::Network;
 use crate::packet::{flag, Pkt, AT_HOST};
 use crate::routes::HOST;
 use crate::sched::{Event, Kind, Origin};
+use penstock_aqm::Ecn;
 use penstock_queue::{Fate, Link, Sent};
 use penstock_units::{Duration, Time};
 
@@ -46,13 +47,6 @@ impl Network {
         }
     }
 
-    /// Returns whether a packet goes on to `next`, a link, or shares its host's access link with
-    /// packets from elsewhere.
-    #[inline(always)]
-    fn goes_on_to(&self, p: &Pkt, next: u32) -> bool {
-        next != HOST || self.hosts[p.host as usize].merges()
-    }
-
     /// How long before its arrival at its first link a packet began to be sent by its host.
     #[cold]
     pub(crate) fn up_crossing(&self, p: &Pkt, flows: &[Flow]) -> Duration {
@@ -69,12 +63,11 @@ impl Network {
         now: Time,
         link: u32,
         index: u32,
-        p: Pkt,
         fate: Fate,
         flows: &mut [Flow],
     ) {
         match fate {
-            Fate::Through(at, ecn) => self.leave(now, at, link, index, p.carrying(ecn), flows),
+            Fate::Through(at, ecn) => self.leave(now, at, link, index, ecn, flows),
             Fate::Dropped => self.discard(index),
             Fate::Held(_) => {}
         }
@@ -87,18 +80,19 @@ impl Network {
         if index == lone::NOWHERE {
             return lone::sent(self, flow, bytes, fate, flows);
         }
-        self.became(now, link, index, self.packets.items[index as usize], fate, flows);
+        self.became(now, link, index, fate, flows);
     }
 
-    /// A packet reaches the other end of `link` at `at`: it goes on to the next link, or down to its
-    /// host. What the pool holds of it is brought up to date where it has to wait.
+    /// A packet reaches the other end of `link` at `at`, with this ECN field: it goes on to the next
+    /// link, or down to its host.
     #[inline(always)]
-    fn leave(&mut self, now: Time, at: Time, link: u32, index: u32, p: Pkt, flows: &mut [Flow]) {
+    fn leave(&mut self, now: Time, at: Time, link: u32, index: u32, ecn: Ecn, flows: &mut [Flow]) {
+        let p = &mut self.packets.items[index as usize];
+        p.carry(ecn);
         let next = self.routes.at(p.route, p.hop + 1);
-        if self.goes_on_to(&p, next) {
-            let kept = &mut self.packets.items[index as usize];
-            kept.flags = p.flags;
-            kept.hop = p.hop + 1;
+        // It may share its host's access link with packets from elsewhere.
+        if next != HOST || self.hosts[p.host as usize].merges() {
+            p.hop += 1;
             return self.expect(at, next, Origin::Link(link), index);
         }
         if p.is(flag::DATAGRAM) {
@@ -110,42 +104,40 @@ impl Network {
             return self.discard(index);
         }
         // The access link has one feeder: the packet's arrival at its end is known.
-        self.down(now, at, index, p, flows);
+        self.down(now, at, index, flows);
     }
 
     /// A packet enters its host's access link at `at`, which is known at `now`. Where the host does
     /// nothing but answer at once, so is the answer: it needs no event.
     #[inline(always)]
-    pub(crate) fn down(&mut self, now: Time, at: Time, index: u32, p: Pkt, flows: &mut [Flow]) {
-        let (down, answers) = {
-            let host = &mut self.hosts[p.host as usize];
-            (host.down.send(at, p.bytes, self.window), host.answers())
-        };
+    pub(crate) fn down(&mut self, now: Time, at: Time, index: u32, flows: &mut [Flow]) {
+        let p = &self.packets.items[index as usize];
+        let host = &mut self.hosts[p.host as usize];
+        let (down, answers) = (host.down.send(at, p.bytes, self.window), host.answers());
         let Some(at) = down else { return self.discard(index) };
         if answers && at < self.end {
             self.events += 1;
             self.sched.begin(at, now);
-            return ends::data(self, flows, at, index, p);
+            return ends::data(self, flows, at, index);
         }
         if p.is(flag::ACK) {
             if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
                 if t.acks.is_empty() && t.foresees(at, self.acks_foreseen_until) {
                     self.events += 1;
                     self.sched.begin(at, now);
-                    ends::ack(self, flows, at, index, p);
+                    ends::ack(self, flows, at, index);
                     return;
                 }
             }
         }
-        self.wait_at_host(at, index, p, flows);
+        self.wait_at_host(at, index, flows);
     }
 
     /// A packet is at its host at `at`, and has to wait for that time.
     #[inline]
-    fn wait_at_host(&mut self, at: Time, index: u32, p: Pkt, flows: &mut [Flow]) {
-        let kept = &mut self.packets.items[index as usize];
-        kept.flags = p.flags;
-        kept.hop = AT_HOST;
+    fn wait_at_host(&mut self, at: Time, index: u32, flows: &mut [Flow]) {
+        let p = &mut self.packets.items[index as usize];
+        p.hop = AT_HOST;
         let event = self.sched.event(at, Kind::Packet, index);
         if p.is(flag::ACK) {
             if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
@@ -169,9 +161,7 @@ impl Network {
             }
             self.events += 1;
             self.sched.begin_arrival(&next);
-            let index = next.what().index() as u32;
-            let p = self.packets.items[index as usize];
-            ends::ack(self, flows, next.time(), index, p);
+            ends::ack(self, flows, next.time(), next.what().index() as u32);
         }
     }
 
@@ -185,12 +175,13 @@ impl Network {
 
     /// Captures a packet if its link has a tap behind its queue, and it got through just now.
     #[inline]
-    pub(crate) fn capture_out(&mut self, link: &mut Link, p: Pkt, flows: &[Flow]) {
+    pub(crate) fn capture_out(&mut self, link: &mut Link, mut p: Pkt, flows: &[Flow]) {
         if self.capture.is_none() {
             return;
         }
         if let Some((start, ecn)) = link.tapped() {
-            self.record(start, p.carrying(ecn), flows);
+            p.carry(ecn);
+            self.record(start, p, flows);
         }
     }
 }

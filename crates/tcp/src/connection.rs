@@ -140,7 +140,10 @@ pub(crate) struct Connection {
     pub(crate) plain: bool,
     /// The control, or the record of what is under way, hears of every ACK.
     pub(crate) heard: bool,
-    /// Slow start has an end of its own, or cwnd is whole.
+    /// It does, or ACKs tell of marks, or the application has stopped: one question for each ACK
+    /// instead of three.
+    pub(crate) attends: bool,
+    /// Slow start has an end of its own or counts every segment, or cwnd is whole.
     steps: bool,
     /// The window's use is accounted for.
     pub(crate) accounts: bool,
@@ -179,6 +182,7 @@ impl Connection {
         let records = records || control.records() || hystart.is_some();
         let bursts = Bursts::new(&p.pacing.keys);
         let paced = paced || bursts.is_some();
+        let heard = control.watches() || records || p.timestamps;
         let accounts = p.idle_restart || p.window_validation == Validation::Linux;
         Connection {
             highest_ack: -1,
@@ -219,9 +223,10 @@ impl Connection {
             stopped: false,
             paced,
             plain: !paced && !records && p.send_overhead == Duration::ZERO && !p.timestamps,
-            heard: control.watches() || records || p.timestamps,
+            heard,
+            attends: heard,
             log: records.then(Box::default),
-            steps: hystart.is_some() || p.whole_cwnd,
+            steps: hystart.is_some() || p.whole_cwnd || p.growth == GrowthPer::Segments,
             hystart,
             sce: sce::Recent::default(),
             delivered_ce: 0,
@@ -248,10 +253,9 @@ impl Connection {
     /// recovery inflates it, within the receiver's.
     #[inline]
     pub(crate) fn usable(&self, inflation: f64) -> i64 {
-        self.window_in_force(inflation) as i64
+        ((self.window.cwnd + inflation) as i64).min(i64::from(self.peer_window))
     }
 
-    #[inline]
     fn window_in_force(&self, inflation: f64) -> f64 {
         (self.window.cwnd + inflation).min(f64::from(self.peer_window))
     }
@@ -400,21 +404,22 @@ impl Connection {
             GrowthPer::Acks => 1.0,
             GrowthPer::Bytes | GrowthPer::Segments => acked as f64,
         };
-        let g = Growth {
+        let g = |every| Growth {
             now,
             seq: self.highest_ack,
             next: self.next,
             acked,
-            every: self.p.growth == GrowthPer::Segments,
+            every,
             used,
             rtt: &self.rtt,
             rtt_params: &self.p.rtt,
             quirks: self.p.quirks(),
         };
         match &mut self.control {
-            // Inlined, it needs no more of `g` than it reads.
-            Control::Reno(reno) if !self.steps => reno.grow(&g, &mut self.window),
+            // Inlined, it needs no more of what there is than it reads.
+            Control::Reno(reno) if !self.steps => reno.grow(&g(false), &mut self.window),
             control => {
+                let g = g(self.p.growth == GrowthPer::Segments);
                 let before = self.window.cwnd;
                 if self.hystart.as_ref().is_none_or(|h| !h.slow_start(&g, &mut self.window)) {
                     control.grow(&g, &mut self.window);

@@ -164,24 +164,24 @@ impl Receiver {
 
     /// A segment arrives.
     pub fn on_segment(&mut self, now: Time, s: &Segment) -> Reply {
-        if self.is_plain(s) {
+        if self.is_plain(s.syn) {
             self.on_plain_segment(now, s)
         } else {
             self.on_special_segment(now, s)
         }
     }
 
-    /// Whether [`Receiver::on_plain_segment`] does for a segment.
+    /// Whether [`Receiver::on_plain_segment`] does for a segment. `syn`: it is a SYN.
     #[inline]
-    pub fn is_plain(&self, s: &Segment) -> bool {
-        !self.special && !s.syn
+    pub fn is_plain(&self, syn: bool) -> bool {
+        !self.special && !syn
     }
 
     /// [`Receiver::on_segment`] for most: no SYN, and a receiver that does nothing special. A reply
     /// that is used where this is called then needs no memory.
     #[inline(always)]
     pub fn on_plain_segment(&mut self, now: Time, s: &Segment) -> Reply {
-        debug_assert!(self.is_plain(s));
+        debug_assert!(self.is_plain(s.syn));
         self.segment::<false>(now, s)
     }
 

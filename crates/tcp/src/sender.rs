@@ -50,7 +50,7 @@ impl Sender {
 
     /// The application stops: nothing more is sent, retransmissions included.
     pub fn stop(&mut self) {
-        self.c.stopped = true;
+        (self.c.stopped, self.c.attends) = (true, true);
         self.c.timers = Timers::IDLE;
     }
 
@@ -180,19 +180,22 @@ impl Sender {
 
     /// An ACK arrives.
     pub fn on_ack(&mut self, now: Time, ack: &Ack, io: &mut impl Io) {
-        if self.c.stopped {
+        self.c.peer_window = self.c.p.window.min(ack.window);
+        if self.c.attends && !self.attend(now, ack) {
             return;
         }
-        self.c.peer_window = self.c.p.window.min(ack.window);
-        self.hear(now, ack);
         self.recovery.on_ack(&mut self.c, now, ack, io);
         self.account(now);
     }
 
-    /// The control hears of an ACK, and answers what that says of marks.
+    /// The control hears of an ACK, and answers what that says of marks. Returns false where the
+    /// application has stopped.
     #[inline]
-    fn hear(&mut self, now: Time, ack: &Ack) {
+    fn attend(&mut self, now: Time, ack: &Ack) -> bool {
         let c = &mut self.c;
+        if c.stopped {
+            return false;
+        }
         let (mark, marked) = match c.agreed {
             Ecn::Off => (Mark::None, 0),
             _ => answer::news(c, ack, self.recovery.dupacks()),
@@ -205,6 +208,7 @@ impl Sender {
             c.delivered_ce += marked as u64;
             self.recovery.on_mark(c, now, ack);
         }
+        true
     }
 
     /// The deadline has come.

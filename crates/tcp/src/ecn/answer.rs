@@ -108,6 +108,7 @@ impl Connection {
         if self.agreed == Ecn::Off {
             return;
         }
+        self.attends = true;
         let AccEcnParams { ect_on, ecn_fallback, .. } = self.p.accecn;
         let accurate = self.agreed == Ecn::AccEcn;
         let again = self.p.retransmit_ect || (accurate && ect_on != EctOn::Data);
