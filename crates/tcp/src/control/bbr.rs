@@ -26,6 +26,7 @@ use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::info::CaState;
+use crate::pace::MAX_BURST;
 use crate::recovery::kind::Recovery;
 use crate::sent::DeliveryRate;
 use penstock_units::param::{num, OwnDefaults, ParamError};
@@ -74,8 +75,6 @@ const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 const MIN_CWND: u64 = 4;
 /// `TCP_INIT_CWND`.
 const INITIAL_CWND: u64 = 10;
-/// The largest burst in bytes: `GSO_LEGACY_MAX_SIZE` less room for headers.
-const MAX_BURST: u64 = 65_535 - 320;
 /// Below this rate in B/s a burst is one segment: 1.2 Mbit/s.
 const ONE_SEGMENT_RATE: u64 = 150_000;
 /// Rounds of a slot of the extra acknowledged, and its bounds: 100 ms of bandwidth, 2^20 segments.

@@ -112,6 +112,14 @@ macro_rules! controls {
                 }
             }
 
+            /// Whether it has a pace of its own.
+            pub(crate) fn paces(&self) -> bool {
+                match self {
+                    ControlParams::Reno => false,
+                    $( ControlParams::$name(_) => $module::$name::PACES, )*
+                }
+            }
+
             /// Whether SCE has an answer for it.
             pub(crate) fn answers_sce(&self) -> bool {
                 match self {
