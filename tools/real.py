@@ -66,7 +66,7 @@ class Case:
         if len(self.groups) > 1:
             return f"half cubic, half bbr, {path}" + ("" if self.bdp is None else f", {self.bdp:g} BDP")
         ((control, flows),) = self.groups
-        return f"{control}, {path}, {flows} flows"
+        return f"{control}, {path}, {flows} {'flow' if flows == 1 else 'flows'}"
 
     def toml(self) -> str:
         """The scenario."""

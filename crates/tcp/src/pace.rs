@@ -176,14 +176,14 @@ impl Bursts {
         (least > 0).then(|| Box::new(b))
     }
 
-    /// Returns the segments of a whole burst: `gap` apart is the pace.
-    pub(crate) fn whole(&self, gap: Option<Duration>, segment: u32) -> i64 {
+    /// Returns the segments of a whole burst: `gap` apart is the pace. least: the control's own.
+    pub(crate) fn whole(&self, gap: Option<Duration>, segment: u32, least: Option<u32>) -> i64 {
         let mss = f64::from(segment);
         let by_rate = gap.map_or(0.0, |gap| BURST / gap.as_secs_f64().max(1e-12) * mss);
         let halvings = self.min_rtt.map_or(63, |rtt| rtt.as_nanos() / 512_000).min(63);
         let by_rtt = (65_536_u64 >> halvings) as f64;
         let bytes = (by_rate + by_rtt).min(MAX_BURST as f64);
-        ((bytes / mss) as i64).max(i64::from(self.least))
+        ((bytes / mss) as i64).max(i64::from(least.unwrap_or(self.least)))
     }
 
     /// Sending begins.
@@ -335,9 +335,15 @@ mod tests {
             let mut b = Bursts::new(&keys(least)).expect("bursts");
             b.look(rtt_ms.map(Duration::from_millis));
             let gap = Duration::from_secs_f64(1448.0 * 8.0 / (mbps * 1e6));
-            assert_eq!(b.whole(Some(gap), 1448), want, "{least} {mbps} {rtt_ms:?}");
+            assert_eq!(b.whole(Some(gap), 1448, None), want, "{least} {mbps} {rtt_ms:?}");
         }
         assert!(Bursts::new(&keys(0)).is_none());
+        let mut b = Bursts::new(&keys(2)).expect("bursts");
+        b.look(Some(Duration::from_millis(10)));
+        let whole = |mbps: f64| {
+            b.whole(Some(Duration::from_secs_f64(1448.0 * 8.0 / (mbps * 1e6))), 1448, Some(1))
+        };
+        assert_eq!([whole(1.0), whole(100.0)], [1, 8], "the control's own least");
     }
 
     /// Three of eight segments have room, in a window of thirty, 0.5 ms after the last burst, and an

@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Io};
 use crate::ecn::bits::{Bits, Ecn};
 use crate::ecn::{accecn, classic, handshake, mecn};
-use crate::pace::{self, Chance};
+use crate::pace::{self, Bursts, Chance};
 use crate::segment::Segment;
 use crate::stamp::Stamp;
 use crate::timers::Timer;
@@ -88,7 +88,7 @@ impl Connection {
             if bursts.goes_on() {
                 return false;
             }
-            let whole = bursts.whole(gap.or_else(|| self.window_gap()), self.p.segment_bytes());
+            let whole = self.whole_burst(bursts, gap);
             let chance = self.chance();
             ahead = whole as u64;
             if self.bursts.as_mut().is_some_and(|b| b.passes(now, whole, &chance)) {
@@ -117,6 +117,12 @@ impl Connection {
         Some(self.p.pacing.keys.of_window(&self.window, self.flight(), srtt))
     }
 
+    /// Returns the segments of a whole burst.
+    fn whole_burst(&self, bursts: &Bursts, gap: Option<Duration>) -> i64 {
+        let gap = gap.or_else(|| self.window_gap());
+        bursts.whole(gap, self.p.segment_bytes(), self.control.least_burst())
+    }
+
     /// Returns how the sender stands that might hand over a burst.
     fn chance(&self) -> Chance {
         let log = self.log.as_ref().expect("with bursts a record is kept");
@@ -142,7 +148,7 @@ impl Connection {
         }
         let gap = self.gap();
         let Some(bursts) = &self.bursts else { return now };
-        let whole = bursts.whole(gap.or_else(|| self.window_gap()), self.p.segment_bytes());
+        let whole = self.whole_burst(bursts, gap);
         let c = self.chance();
         let n = whole.min((c.cwnd / 2).max(1)).min(c.room).min(c.given);
         let n = if seq > self.max_sent { n.max(1) } else { 1 };

@@ -635,6 +635,11 @@ impl CongestionControl for Bbr {
         self.gap
     }
 
+    /// `bbr_min_tso_segs`: two, or one at a low rate.
+    fn least_burst(&self) -> Option<u32> {
+        Some(self.burst.clamp(1, 2) as u32)
+    }
+
     fn model(&self) -> Option<Model> {
         Some(Model {
             bandwidth: Some(self.bw() as f64 * 1e6 / BW_UNIT as f64),
@@ -700,6 +705,8 @@ mod tests {
         // 1399 B in a millisecond: two segments at least.
         assert_eq!(burst(1_433_501, MSS), 2);
         assert_eq!([149_999, 150_000, 10_000_000].map(|r| burst(r, MSS)), [1, 2, 6]);
+        let least = |burst| Bbr { burst, ..bbr() }.least_burst();
+        assert_eq!([1, 2, 6].map(least), [Some(1), Some(2), Some(2)]);
         assert_eq!([1 << 30, 1 << 40].map(|r| burst(r, MSS)), [45, 45]);
         assert_eq!([1, 0].map(|phase| cruising(10, phase).inflight(bw, 512)), [86, 88]);
     }

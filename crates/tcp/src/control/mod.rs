@@ -205,6 +205,7 @@ macro_rules! controls {
             fn on_some_congestion(&mut self, now: Time, acked: f64, w: &mut Window);
             fn cuts_marks_as_losses(&self) -> bool;
             fn pacing(&self, w: &Window) -> Option<Duration>;
+            fn least_burst(&self) -> Option<u32>;
             fn model(&self) -> Option<Model>;
         }
     };

@@ -2,7 +2,7 @@
 
 Both sides have the same bottleneck (one piece of code), the same payload, the same starts of the flows. Only the TCP
 differs, and the clock: Linux's and the machine's on one side, ours and virtual time on the other. Both sides have the
-scenario under `profile = "linux"`, which is all that the simulator is told of Linux. Only valid emulations count.
+scenario under `profile = "linux"`; `HOSTS` says what the hosts of an emulation do besides. Only valid emulations count.
 """
 
 from __future__ import annotations
@@ -28,6 +28,22 @@ RUNS, SEEDS = 3, 20
 ATTEMPTS = 3
 #: Both sides' queue is sampled this often.
 INTERVAL_S = 0.01
+
+
+#: What the hosts of an emulation do and the profile leaves open: they hand over bursts (`tcp_min_tso_segs` is 2), and
+#: ask for ECN again after a lost SYN (the emulation sets `tcp_ecn_fallback` to 0).
+HOSTS: Mapping[str, object] = {"min_tso_segments": 2, "ecn_fallback": False}
+
+
+def hosts(scenario: Scenario) -> dict[str, object]:
+    """Returns the keys of `HOSTS` that the scenario's TCP has, for the simulator's side."""
+    found = {}
+    for i, entry in enumerate(scenario.resolved["traffic"]):
+        if entry.get("recovery") == "rack":
+            found[f"traffic.{i}.min_tso_segments"] = HOSTS["min_tso_segments"]
+        if entry.get("ecn", "off") != "off":
+            found[f"traffic.{i}.ecn_fallback"] = HOSTS["ecn_fallback"]
+    return found
 
 
 def as_linux(scenario: Scenario) -> Scenario:
@@ -138,7 +154,7 @@ class Invalid:
 class Agreement:
     """One scenario on both sides.
 
-    real, simulated: the runs. changed: the keys that the caller has changed for the simulator.
+    real, simulated: the runs. changed: the keys that are otherwise for the simulator: those of `HOSTS`, and the caller's.
     emulations: of each real run that counts, how far it was from the ideal path. invalid: those that do not count.
     """
 
@@ -269,7 +285,8 @@ def validate(
 
     if runs < 2 or seeds < 2:
         raise ValueError("runs and seeds: at least 2 each; one has no interval")
-    scenario, changed = as_linux(scenario), dict(simulated or {})
+    scenario = as_linux(scenario)
+    changed = {**hosts(scenario), **(simulated or {})}
     ours = runner.run(scenario.set_all(changed), seeds, series=INTERVAL_S)
     if stored is None:
         theirs, emulations, invalid = _measured(scenario, runs, rootless, keep, progress)
