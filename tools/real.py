@@ -41,7 +41,8 @@ PACKET = 1500
 class Case:
     """One scenario.
 
-    groups: a control and how many flows have it. bdp: DropTail's buffer, in bandwidth-delay products.
+    groups: a control and how many flows have it. bdp: DropTail's buffer in bandwidth-delay
+    products.
     """
 
     groups: tuple[tuple[str, int], ...]
@@ -64,7 +65,9 @@ class Case:
         """Its name in tables."""
         path = f"{self.queue}, {self.rate_mbps:g} Mbit/s, {self.round_trip_ms} ms"
         if len(self.groups) > 1:
-            return f"half cubic, half bbr, {path}" + ("" if self.bdp is None else f", {self.bdp:g} BDP")
+            return f"half cubic, half bbr, {path}" + (
+                "" if self.bdp is None else f", {self.bdp:g} BDP"
+            )
         ((control, flows),) = self.groups
         return f"{control}, {path}, {flows} {'flow' if flows == 1 else 'flows'}"
 
@@ -74,7 +77,9 @@ class Case:
         if self.queue == "droptail":
             buffer = max(20 if self.bdp is None else 4, round(packets * (self.bdp or 1)))
         else:
-            buffer = max(60, round(2 * packets)) if self.queue == "red" else max(100, round(4 * packets))
+            buffer = (
+                max(60, round(2 * packets)) if self.queue == "red" else max(100, round(4 * packets))
+            )
         lines = [
             f'name = "{self.title}"',
             'profile = "linux"',
@@ -90,11 +95,21 @@ class Case:
         ]
         if self.queue == "red":
             low = max(5, round(packets / 4))
-            lines += [f"min_th = {low}", f"max_th = {3 * low}", f'mean_packet = "{PACKET} B"', "ecn = true"]
+            lines += [
+                f"min_th = {low}",
+                f"max_th = {3 * low}",
+                f'mean_packet = "{PACKET} B"',
+                "ecn = true",
+            ]
         if self.queue == "fq-codel":
             lines.append('behind = "all"')
         for control, flows in self.groups:
-            lines += ["[[traffic]]", 'kind = "ftp"', f"flows = {flows}", 'start = { uniform = ["0 s", "1 s"] }']
+            lines += [
+                "[[traffic]]",
+                'kind = "ftp"',
+                f"flows = {flows}",
+                'start = { uniform = ["0 s", "1 s"] }',
+            ]
             lines.append(f'tcp = "{control}"')
             if self.queue in ("red", "fq-codel"):
                 lines.append('ecn = "classic"')
@@ -102,12 +117,14 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """Returns the cases: a fraction in which each level of a factor meets each of every other, six more, the mixes."""
+    """Returns the cases: a fraction of all, six more, and the mixes."""
     return [*dict.fromkeys([*_crossed(), *_more()]), *_mixes()]
 
 
 def _crossed() -> Iterator[Case]:
-    for i, j, k in itertools.product(range(len(CONTROLS)), range(len(QUEUES)), range(len(RATES_MBPS))):
+    for i, j, k in itertools.product(
+        range(len(CONTROLS)), range(len(QUEUES)), range(len(RATES_MBPS))
+    ):
         flows = FLOWS[(i + 2 * j + k) % len(FLOWS)]
         trip = ROUND_TRIPS_MS[(i + j + k) % len(ROUND_TRIPS_MS)]
         yield Case(((CONTROLS[i], flows),), QUEUES[j], RATES_MBPS[k], trip)
@@ -164,7 +181,10 @@ def page(text: str) -> str:
 
 def _counts(pairs: Sequence[Mapping[str, str]]) -> list[str]:
     metrics = dict.fromkeys(row["metric"].split(".")[0] for row in pairs)
-    parts = {f"`{name}`": [row for row in pairs if row["metric"].split(".")[0] == name] for name in metrics}
+    parts = {
+        f"`{name}`": [row for row in pairs if row["metric"].split(".")[0] == name]
+        for name in metrics
+    }
     lines = []
     for name, mine in {**parts, "all": list(pairs)}.items():
         agree = [row for row in mine if row["agrees"] == "yes"]
@@ -180,8 +200,19 @@ def _differ(pairs: Sequence[Mapping[str, str]], causes: Sequence[Cause]) -> list
     for row in pairs:
         if row["agrees"] == "no":
             cause = next((each.cause for each in causes if each.of(row)), "not found")
-            lines.append([row["scenario"], row["metric"], row["real"], row["simulated"], row["difference"], cause])
-    return table(["scenario", "metric", "real", "simulated", "difference", "cause"], lines, "llrrrl")
+            lines.append(
+                [
+                    row["scenario"],
+                    row["metric"],
+                    row["real"],
+                    row["simulated"],
+                    row["difference"],
+                    cause,
+                ]
+            )
+    return table(
+        ["scenario", "metric", "real", "simulated", "difference", "cause"], lines, "llrrrl"
+    )
 
 
 # ---- the command
@@ -199,7 +230,11 @@ def main(arguments: Sequence[str]) -> int:
         for case in cases():
             files.append(OUT / "scenarios" / f"{case.key}.toml")
             _files.write(files[-1], case.toml())
-        command: list[str | Path] = [Path(sys.executable).with_name("penstock"), "validate-real", *files]
+        command: list[str | Path] = [
+            Path(sys.executable).with_name("penstock"),
+            "validate-real",
+            *files,
+        ]
         command += ["--seeds", asked.seeds, "--out", OUT]
         if asked.real is not None:
             command += ["--real", asked.real]
