@@ -268,7 +268,7 @@ def test_stored_runs_that_do_not_fit_are_refused(
     run(capsys, file, "--runs", 2, "--seeds", 2, "--json", "--out", kept)
     spoil(kept / "small" / "real")
     more = ["--set", "topology.bottleneck.rate=2 Mbit/s"] if "rate" in message else []
-    code, out, err = run(capsys, file, "--real", kept, "--seeds", 2, "--json", *more)
+    code, _, err = run(capsys, file, "--real", kept, "--seeds", 2, "--json", *more)
     assert code == (1 if "valid" in message else 2)
     assert message in err
 

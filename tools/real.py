@@ -1,4 +1,4 @@
-"""`make validate-real`: the simulator against this machine's kernel, case by case: docs/validation-real.md.
+"""`make validate-real`: the simulator against this machine's kernel, for docs/validation-real.md.
 
     tools/real.py [--real DIR] [--seeds N] [--page]
 
@@ -88,7 +88,8 @@ class Case:
             "seed = 1",
             "[topology]",
             'kind = "dumbbell"',
-            f'bottleneck = {{ rate = "{self.rate_mbps:g} Mbit/s", delay = "{self.round_trip_ms / 2:g} ms", '
+            f'bottleneck = {{ rate = "{self.rate_mbps:g} Mbit/s", '
+            f'delay = "{self.round_trip_ms / 2:g} ms", '
             f'buffer = "{buffer} packets" }}',
             "[aqm]",
             f'kind = "{self.queue}"',

@@ -51,7 +51,7 @@ AT_LEAST_TWO = click.IntRange(min=2)
 )
 @options.as_json("tables")
 @options.out(
-    "Write the document, a figure and both sides' runs into DIR/NAME, for each FILE NAME.toml; and summary.md, pairs.csv."
+    "Write the document, a figure and both sides' runs into DIR/NAME for each FILE NAME.toml, summary.md, pairs.csv."
 )
 @options.figure()
 @options.rootless

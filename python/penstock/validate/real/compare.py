@@ -20,7 +20,7 @@ from penstock.runs.result import Result
 from penstock.show.plot import window_s
 from penstock.validate.agreement import Rule, Value, Verdict, judge
 from penstock.validate.real.delays import SHARES, Metrics, delays
-from penstock.validate.real.stored import Stored, read
+from penstock.validate.real.stored import Stored, StoredRun, read
 
 #: Real runs of a scenario, and simulated ones: these cost nothing, so that what is left of the interval is reality's.
 RUNS, SEEDS = 3, 20
@@ -154,7 +154,7 @@ class Invalid:
 class Agreement:
     """One scenario on both sides.
 
-    real, simulated: the runs. changed: the keys that are otherwise for the simulator: those of `HOSTS`, and the caller's.
+    real, simulated: the runs. changed: the simulator's own keys: those of `HOSTS`, and the caller's.
     emulations: of each real run that counts, how far it was from the ideal path. invalid: those that do not count.
     """
 
@@ -334,14 +334,16 @@ def _measured(
 
 def _read(scenario: Scenario, folder: Path) -> tuple[Result, list[Mapping[str, Any]], list[Invalid]]:
     """Returns the same of runs that are stored."""
-    theirs, invalid = [], []
+    theirs: list[StoredRun] = []
+    invalid: list[Invalid] = []
     for run in read(folder, scenario):
         because = _not_counted(scenario, run.flows, run.emulation)
         if because:
             invalid.append(Invalid(run.seed, because))
         else:
             theirs.append(run)
-    return Stored(scenario, theirs), [run.emulation for run in theirs], invalid
+    emulations: list[Mapping[str, Any]] = [run.emulation for run in theirs]
+    return Stored(scenario, theirs), emulations, invalid
 
 
 def _not_counted(
