@@ -309,7 +309,9 @@ def _measured(
     progress: Progress | None,
 ) -> tuple[Result, list[Mapping[str, Any]], list[Invalid]]:
     """Returns valid real runs, how far each was from the ideal path, and those that do not count."""
-    theirs, emulations, invalid = [], [], []
+    theirs = []
+    emulations: list[Mapping[str, Any]] = []
+    invalid = []
     for i in range(runs):
         for attempt in range(ATTEMPTS):
 
