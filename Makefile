@@ -127,8 +127,8 @@ generate: setup ## write again what is made from the Rust tables: kinds.py, docs
 validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md
 	$(BIN)/penstock validate
 
-validate-real: setup ## the simulator against real packets on this machine, twelve cases, 20 minutes: a table, out/validate-real
-	$(BIN)/penstock validate-real scenarios/real/*.toml --out out/validate-real
+validate-real: setup ## the simulator against real packets on this machine, 58 cases, 80 minutes: docs/validation-real.md
+	$(BIN)/python tools/real.py
 
 oracle: setup ## the kernel's queues under its own TCP in a virtual machine, beside our router and our simulator: two tables, half an hour
 	$(BIN)/python validation/oracle/oracle.py --kernel --penstock $(ROUTER) --ecn --adaptive --json out/oracle.json

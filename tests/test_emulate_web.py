@@ -66,7 +66,7 @@ def real(file: Path) -> Emulated:
 
 def simulated(file: Path) -> Result:
     """What the simulator makes of it, told of Linux's ways."""
-    mapped, _ = as_linux(Scenario.load(file))
+    mapped = as_linux(Scenario.load(file))
     return runner.run(mapped, [mapped.seed], series=0.05)
 
 

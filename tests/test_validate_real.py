@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ WITHOUT_PAGES = [c for c in v.COMPARED if not c.name.startswith("page_")]
 
 
 class Bench:
-    """In place of the machine: real runs are simulated ones with Linux's ways, valid or not as the list says."""
+    """In place of the machine: real runs are simulated ones, valid or not as the list says."""
 
     def __init__(self, valid: Iterator[bool]) -> None:
         self.valid = valid
@@ -40,7 +41,7 @@ class Bench:
 
     def __call__(self, scenario: Scenario, *, seed: int, series: float, progress: Any, rootless: bool) -> Emulated:
         self.seeds.append(seed)
-        run = runner.run(v.as_linux(scenario)[0], [seed], series=series).runs[0]
+        run = runner.run(scenario, [seed], series=series).runs[0]
         valid = next(self.valid)
         why = [] if valid else ["2.00 % of the frames left late"]
         return Emulated(scenario, run, {**EMULATION, "valid": valid, "invalid_because": why, "kernel": self.kernel})
@@ -66,43 +67,20 @@ def small(**changes: object) -> Scenario:
 # ---------------------------------------------------------------------- the mapping
 
 
-def test_the_simulator_is_told_what_linux_does() -> None:
+def test_both_sides_have_the_profile_of_linux() -> None:
     scenario = small()
-    mapped, changed = v.as_linux(scenario)
+    mapped = v.as_linux(scenario)
     ftp, cbr = mapped.resolved["traffic"]
-    assert (ftp["tcp"], ftp["header"], ftp["initial_window"], ftp["delayed_ack"]) == ("sack", "52 B", 10, True)
+    assert mapped.resolved["profile"] == "linux"
+    assert (ftp["recovery"], ftp["initial_window"], ftp["delayed_ack"]) == ("rack", 10, True)
     assert cbr == scenario.resolved["traffic"][1], "datagrams are what they are"
-    assert all(key.startswith("traffic.0.") for key in changed)
-    for part in ("topology", "aqm", "measure", "overhead"):
+    for part in ("topology", "measure"):
         assert mapped.resolved[part] == scenario.resolved[part], "the same bottleneck"
 
 
-@pytest.mark.parametrize(
-    ("tcp", "expected"),
-    [
-        ("reno", {"tcp": "sack", "go_back_n": False}),
-        ("newreno", {"tcp": "newreno"}),  # the hosts' SACK is off
-        ("sack", {"tcp": "sack", "go_back_n": False}),
-        ("cubic", {"tcp": "cubic", "recovery": "sack"}),
-        ("dctcp", {"tcp": "dctcp", "recovery": "sack"}),
-    ],
-)
-def test_each_transport_repairs_losses_as_its_hosts_would(tcp: str, expected: dict[str, object]) -> None:
-    mapped, _ = v.as_linux(small(**{"traffic.0.tcp": tcp}))
-    entry = mapped.resolved["traffic"][0]
-    assert {key: entry[key] for key in expected} == expected
-
-
-def test_what_the_wire_counts_besides_is_kept() -> None:
-    """With an `overhead` of 54 B the emulation counts 14 bytes more than IP's on each packet."""
-    mapped, _ = v.as_linux(small(overhead="54 B"))
-    assert mapped.resolved["traffic"][0]["header"] == "66 B"
-
-
-def test_changes_of_the_callers_win() -> None:
-    mapped, changed = v.as_linux(small(), {"traffic.0.delayed_ack": "false"})
-    assert mapped.resolved["traffic"][0]["delayed_ack"] is False
-    assert changed["traffic.0.delayed_ack"] == "false"
+def test_what_a_scenario_sets_itself_holds() -> None:
+    entry = v.as_linux(small(**{"traffic.0.tcp": "newreno", "traffic.0.initial_window": 3})).resolved["traffic"][0]
+    assert (entry["tcp"], entry["initial_window"]) == ("newreno", 3)
 
 
 # ---------------------------------------------------------------------- the verdicts
@@ -137,7 +115,9 @@ def test_both_sides_of_the_same_code_agree(bench: Bench) -> None:
     assert bench.seeds == [1, 2, 3]
     assert [run.seed for run in agreement.simulated.runs] == [1, 2, 3, 4]
     pairs = {pair.metric: pair for pair in agreement.pairs}
-    assert list(pairs) == [c.name for c in WITHOUT_PAGES]
+    assert list(pairs) == [*(c.name for c in WITHOUT_PAGES), "goodput_share.0", "goodput_share.1"]
+    shares = [pairs[f"goodput_share.{i}"].real.mean for i in range(2)]
+    assert sum(share or 0.0 for share in shares) == pytest.approx(1)
     assert pairs["utilization"].verdict.agrees
     window = 4.0
     for run, marks in zip(agreement.real.runs, pairs["marks_per_s"].real_values, strict=True):
@@ -227,7 +207,8 @@ def test_the_document_and_the_folder(bench: Bench, file: Path, capsys: pytest.Ca
     assert first["scenario"]["duration"] == "4 s"
     assert first["pairs"] == second["pairs"]
     assert [len(each["values"]) for each in (first["pairs"][0]["real"], first["pairs"][0]["simulated"])] == [2, 2]
-    assert first["changed"]["traffic.0.tcp"] == "sack"
+    assert first["changed"] == {"traffic.0.min_tso_segments": 2, "traffic.0.ecn_fallback": False}
+    assert first["scenario"]["profile"] == "linux"
     assert [len(side) for side in first["delay"]["real_s"]] == [101, 101]
     for name in ("small", "other"):
         assert json.loads((out_dir / name / "document.json").read_text("utf-8"))["cases"][0]["name"] == "small"
@@ -237,10 +218,59 @@ def test_the_document_and_the_folder(bench: Bench, file: Path, capsys: pytest.Ca
             "real",
             "simulated",
         }
-        assert (out_dir / name / "real" / "queue.parquet").is_file()
+        for seed in (1, 2):
+            assert (out_dir / name / "real" / str(seed) / "queue.parquet").is_file()
     summary = (out_dir / "summary.md").read_text("utf-8").splitlines()
-    assert [line.count("|") for line in summary] == [5] * 4 + [0] + [10] * 4, "two tables, a row a file"
+    counted = [
+        p for case in document["cases"] for p in case["pairs"] if p["metric"] in v.BOUNDED or "share" in p["metric"]
+    ]
+    counted = [p for p in counted if p["agrees"] is not None]
+    agree = sum(p["agrees"] for p in counted)
+    assert summary[0].startswith(f"2 scenarios, {len(counted)} pairs: {agree} agree")
+    rows = list(csv.DictReader((out_dir / "pairs.csv").read_text("utf-8").splitlines()))
+    assert [(row["scenario"], row["metric"]) for row in rows] == [
+        (case["name"], pair["metric"]) for case in document["cases"] for pair in case["pairs"]
+    ]
     assert not figure.exists()
+
+
+def test_stored_real_runs_are_compared_again_without_measuring(
+    bench: Bench, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = file.parent / "out"
+    code, first, _ = run(capsys, file, "--runs", 2, "--seeds", 2, "--json", "--out", kept)
+    assert code == 0
+    bench.seeds.clear()
+    code, again, err = run(capsys, file, "--real", kept, "--seeds", 2, "--json", "--figure", file.with_name("it.svg"))
+    assert (code, err, bench.seeds) == (0, "", [])
+    assert json.loads(again) == json.loads(first)
+    code, changed, _ = run(
+        capsys, file, "--real", kept, "--seeds", 2, "--json", "--set-simulated", "traffic.0.tcp=reno"
+    )
+    assert code == 0
+    assert json.loads(changed)["cases"][0]["changed"]["traffic.0.tcp"] == "reno"
+    assert json.loads(changed)["cases"][0]["pairs"] != json.loads(first)["cases"][0]["pairs"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda folder: None, "topology.bottleneck.rate was"),
+        (lambda folder: (folder / "1" / "document.json").unlink(), "1 of 1 real runs were valid, 2 are needed"),
+        (lambda folder: (folder / "1" / "document.json").write_text("{}"), "no document of penstock emulate"),
+        (lambda folder: [(folder / str(i) / "document.json").unlink() for i in (1, 2)], "no real runs"),
+    ],
+)
+def test_stored_runs_that_do_not_fit_are_refused(
+    bench: Bench, file: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[Path], object], message: str
+) -> None:
+    kept = file.parent / "out"
+    run(capsys, file, "--runs", 2, "--seeds", 2, "--json", "--out", kept)
+    spoil(kept / "small" / "real")
+    more = ["--set", "topology.bottleneck.rate=2 Mbit/s"] if "rate" in message else []
+    code, _, err = run(capsys, file, "--real", kept, "--seeds", 2, "--json", *more)
+    assert code == (1 if "valid" in message else 2)
+    assert message in err
 
 
 def test_the_figure_is_the_same_for_the_same_runs(bench: Bench, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -308,19 +338,12 @@ def test_the_shipped_cases_are_twelve_and_can_be_simulated() -> None:
     kinds = set()
     for case in CASES:
         scenario = Scenario.load(case)
-        mapped, _ = v.as_linux(scenario)
-        resolved = mapped.resolved
+        resolved = v.as_linux(scenario).resolved
         tcp, aqm, rate = case.stem.rsplit("-", 2)
         assert (scenario.resolved["traffic"][0]["tcp"], resolved["aqm"]["kind"]) == (tcp, aqm)
         assert resolved["topology"]["bottleneck"]["rate"] == f"{rate} Mbit/s"
         kinds.add((tcp, aqm, rate))
     assert len(kinds) == 12
-
-
-def test_the_page_names_every_mapped_key_and_case() -> None:
-    page = (ROOT / "docs" / "validation-real.md").read_text("utf-8")
-    assert [each.key for each in v.LINUX if f"`{each.key}`" not in page] == []
-    assert [name for case in CASES if (name := Scenario.load(case).name) not in page] == []
 
 
 @pytest.mark.alone

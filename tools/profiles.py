@@ -55,11 +55,12 @@ segment is a datagram of 1200 B: 1165 B of data, 35 B of QUIC's and 28 B of UDP'
 | neqo | `pacing_gain = 2`, `beta_ecn = 0.85`; `hystart = "rfc9406"` where that is on |
 | s2n-quic | `pacing_gain_start = 2`, `hystart = "rfc9406"`, `first_repair_free = true`, `undo = false` |
 
-Not modelled: ACK frequency, streams and their flow control, connection migration, path MTU discovery,
-ranges of ACKs beyond three, the delay that an ACK tells of, the bursts that a token bucket lets
-through, CUBIC's limits on growth that differ between stacks, and the size of an ACK, which is that of
-TCP. For counts of marks, which QUIC reports, take `ecn = "accecn"`. The controls `bbr`, `bbr3` and
-`prague` keep RACK's recovery.""",
+Not modelled: ACK frequency, streams and their flow control, connection migration, path MTU
+discovery, ranges of ACKs beyond three, the delay that an ACK tells of, the bursts that a token
+bucket lets through, CUBIC's limits on growth that differ between stacks, s2n-quic's own HyStart, by
+delay alone, to which RFC 9406's is nearest, and the size of an ACK, which is that of TCP. For
+counts of marks, which QUIC reports, take `ecn = "accecn"`. The controls `bbr`, `bbr3` and `prague`
+keep RACK's recovery.""",
 }
 
 #: Tables of the scenario by the lists' names for them.

@@ -181,6 +181,11 @@ fn settings(
         host.sysctl("net/ipv4/ip_local_port_range", &format!("{first} {last}"))?;
         host.sysctl("net/ipv4/tcp_tw_reuse", "1")?;
     }
+    if !own {
+        // A program may choose its control after it has connected, and one that began as bbr stays
+        // paced (`sk_pacing_status`).
+        host.sysctl(CONGESTION, "reno")?;
+    }
     // A SYN that is lost asks for ECN again.
     host.sysctl("net/ipv4/tcp_ecn_fallback", "0")?;
     let accurate = plan.flows.iter().any(|f| f.ecn == Ecn::AccEcn);

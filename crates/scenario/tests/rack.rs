@@ -49,3 +49,39 @@ fn timeouts_go_away() {
     assert!(10.0 * timeouts[0] < timeouts[1], "{timeouts:?}");
     assert!(busy[0] > busy[1] - 0.01, "{busy:?}");
 }
+
+/// 100 Mbit/s over 100 ms, a product of 833 segments. A window of 45 carries 5.2 Mbit/s for ever. One
+/// that grows from 45 never limits a slow start, which is what it is made for; one from 10 costs some
+/// round trips at first, and later nothing.
+#[test]
+fn a_receive_window_grows() {
+    let goodput = |from: u32, keys: &str| {
+        let to = from + 1;
+        let s = good(&format!(
+            r#"
+profile = "linux"
+duration = "{to} s"
+measure = {{ from = "{from} s" }}
+[topology]
+bottleneck = {{ rate = "100 Mbit/s", delay = "50 ms", buffer = 800 }}
+access = {{ rate = "1 Gbit/s", delay = "0 ms" }}
+[aqm]
+kind = "droptail"
+[[traffic]]
+kind = "ftp"
+tcp = "reno"
+start = "0 s"
+{keys}
+"#
+        ));
+        metric(&run(&s.lower(1).unwrap(), &Handle::default()).unwrap(), "goodput_bps")
+    };
+    let fixed = 45.0 * 1448.0 * 8.0 / 0.1;
+    assert!((goodput(5, "window = 45") / fixed - 1.0).abs() < 0.02);
+    let whole = goodput(0, "");
+    assert_eq!(goodput(0, "window_start = 45"), whole);
+    let grown = goodput(0, "window_start = 10");
+    assert!(grown > 2.0 * fixed && grown < 0.7 * whole, "{grown} of {whole}");
+    let (whole, grown) = (goodput(10, ""), goodput(10, "window_start = 10"));
+    assert!(grown > 0.97 * whole && grown > 15.0 * fixed, "{grown} of {whole}");
+}

@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::ecn::accecn::{self, Ace, Decoder};
 use crate::ecn::bits::{Bits, Ecn, Mark};
 use crate::ecn::sce;
-use crate::pace::Pacer;
+use crate::pace::{Bursts, Pacer};
 use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
 use crate::recovery::kind::Recovery;
 use crate::rtt::RttEstimator;
@@ -133,7 +133,7 @@ pub(crate) struct Connection {
     /// Marked at a window of one: nothing is sent before the timer expires.
     pub(crate) waits_for_timer: bool,
     pub(crate) stopped: bool,
-    /// Somebody paces segments.
+    /// Somebody paces segments, or they leave in bursts.
     pub(crate) paced: bool,
     /// Nobody does, nobody holds them back otherwise, no record is kept of them, and they have no
     /// timestamps: one question for each segment instead of four.
@@ -165,6 +165,8 @@ pub(crate) struct Connection {
     pub(crate) sce: sce::Recent,
     /// Packets reported as marked.
     pub(crate) delivered_ce: u64,
+    /// The bursts in which segments leave, where they do.
+    pub(crate) bursts: Option<Box<Bursts>>,
     /// What reads AccECN's option, or its field in Linux's way, where that is asked for.
     pub(crate) decoder: Option<Box<Decoder>>,
 }
@@ -178,6 +180,8 @@ impl Connection {
         let paced = control.paces() || p.pacing.by_window() || p.pacing.max_rate.is_some();
         let hystart = Watch::new(p.hystart.hystart, paced, p.segment_bytes());
         let records = records || control.records() || hystart.is_some();
+        let bursts = Bursts::new(&p.pacing.keys);
+        let paced = paced || bursts.is_some();
         let heard = control.watches() || records || p.timestamps;
         let accounts = p.idle_restart || p.window_validation == Validation::Linux;
         Connection {
@@ -190,7 +194,7 @@ impl Connection {
             recover: if p.quirks().recover_starts_at_0() { 0 } else { -1 },
             last_event: Event::None,
             limited: 0,
-            peer_window: p.window,
+            peer_window: p.window_start.unwrap_or(p.window),
             told: 0,
             initial_window: f64::from(p.initial_window),
             part: 0.0,
@@ -203,6 +207,7 @@ impl Connection {
             stamps: p.timestamps,
             timers: Timers::IDLE,
             pacer: Pacer::IDLE,
+            bursts,
             mark: Mark::None,
             cut_level: Mark::None,
             marks_known: accecn::FIRST,
@@ -332,9 +337,14 @@ impl Connection {
     pub(crate) fn window_limited(&self, flight_before: i64) -> bool {
         match self.p.window_validation {
             Validation::Off => true,
-            Validation::Rfc => (flight_before as f64) + 1.0 > self.window.cwnd,
+            Validation::Rfc => (flight_before as f64) + 1.0 > self.window.cwnd || self.waits(),
             Validation::Linux => self.usage.as_ref().is_none_or(|u| u.lets_grow(&self.window)),
         }
+    }
+
+    /// Whether the window had room for what waits to become a burst: it is the limit all the same.
+    fn waits(&self) -> bool {
+        self.bursts.as_ref().is_some_and(|b| b.waits)
     }
 
     /// Keeps account of the window's use, now that all was sent that may be. `open`: nothing is
@@ -343,6 +353,7 @@ impl Connection {
     #[inline(never)]
     pub(crate) fn account(&mut self, now: Time, open: bool) {
         let in_flight = self.log.as_ref().map_or(self.flight() as u64, |log| log.in_flight());
+        let in_flight = in_flight.max(if self.waits() { self.window.cwnd as u64 } else { 0 });
         let full = self.control.full();
         let s = Standing {
             highest_ack: self.highest_ack,

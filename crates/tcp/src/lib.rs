@@ -34,6 +34,7 @@ mod params;
 mod quirks;
 mod receiver;
 mod recovery;
+mod room;
 mod rtt;
 mod segment;
 mod sender;

@@ -5,9 +5,12 @@
 //! - `tcp_update_skb_after_send`: a segment that leaves late may make up for it, but for no more
 //!   than half of its own time.
 //! - `tcp_small_queue_check`: what waits at the host is two segments, or the pace of a millisecond.
+//! - `tcp_tso_autosize`, `tcp_tso_should_defer`: a host that segments late hands over bursts. What a
+//!   window lets go that is no whole burst waits for the next ACK, if that is about to come. A burst
+//!   leaves at once, and the pace counts it as one.
 
 use crate::control::window::Window;
-use penstock_units::param::{num_open, Param, Params, Values};
+use penstock_units::param::{int, num_open, Param, Params, Values};
 use penstock_units::{Duration, Rate, Time};
 
 penstock_units::words! {
@@ -49,6 +52,16 @@ penstock_units::params! {
             auto: "2 with pacing fq, pacing_gain with always",
             quiet: true,
             source: "Linux: tcp_pacing_ss_ratio; s2n-quic has 2",
+        },
+        /// With recovery rack: new segments leave in bursts of what the pace of a millisecond has, or
+        /// Linux's would have, and of more below a round trip of 6 ms, but of so many at least and of
+        /// 64 kB at most. 0: they leave one by one.
+        pub min_tso_segments: u32 {
+            ty: int(0, 64),
+            unit: "segments",
+            default: 0,
+            quiet: true,
+            source: "Linux: tcp_min_tso_segs, which is 2",
         },
     }
 }
@@ -99,7 +112,7 @@ impl PaceKeys {
     /// 200 % of what window and round trip say below half of ssthresh, then 120 %; or QUIC's (RFC
     /// 9002, 7.7), N times that.
     pub(crate) fn of_window(&self, w: &Window, outstanding: i64, srtt: f64) -> Duration {
-        let (gain, segments) = if self.pacing == Pacing::Fq {
+        let (gain, segments) = if self.pacing != Pacing::Always {
             let gain = if w.cwnd < (w.ssthresh / 2.0).floor() {
                 self.pacing_gain_start.unwrap_or(2.0)
             } else {
@@ -118,6 +131,92 @@ impl PaceKeys {
 /// The time's worth of data that may wait at the host, where that is more than two segments
 /// (`sk_pacing_shift`).
 const AHEAD: Duration = Duration::from_millis(1);
+
+/// The largest burst in bytes: `GSO_LEGACY_MAX_SIZE` less room for headers.
+pub(crate) const MAX_BURST: u64 = 65_535 - 320;
+
+/// The part of a second whose worth of the pace is a burst.
+const BURST: f64 = 1.0 / 1024.0;
+
+/// A burst that was handed over longer ago than this is not waited on, nor an ACK that is farther
+/// away.
+const SOON: Duration = Duration::from_millis(1);
+
+/// How a sender stands that might hand over a burst. Counts are in segments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chance {
+    pub(crate) cwnd: i64,
+    /// What the window and the receiver have room for, and what the application has given.
+    pub(crate) room: i64,
+    pub(crate) given: i64,
+    /// A loss is being repaired.
+    pub(crate) repairs: bool,
+    /// When the next ACK is due, where one is.
+    pub(crate) ack_due: Option<Time>,
+    pub(crate) srtt: Duration,
+}
+
+/// The bursts of a host that segments late.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bursts {
+    least: u32,
+    /// The smallest round trip.
+    pub(crate) min_rtt: Option<Duration>,
+    /// When the last burst left, and what is to follow of it.
+    at: Time,
+    left: i64,
+    /// What there is room for waits for more.
+    pub(crate) waits: bool,
+}
+
+impl Bursts {
+    pub(crate) fn new(keys: &PaceKeys) -> Option<Box<Self>> {
+        let least = keys.min_tso_segments;
+        let b = Bursts { least, min_rtt: None, at: Time::ZERO, left: 0, waits: false };
+        (least > 0).then(|| Box::new(b))
+    }
+
+    /// Returns the segments of a whole burst: `gap` apart is the pace. least: the control's own.
+    pub(crate) fn whole(&self, gap: Option<Duration>, segment: u32, least: Option<u32>) -> i64 {
+        let mss = f64::from(segment);
+        let by_rate = gap.map_or(0.0, |gap| BURST / gap.as_secs_f64().max(1e-12) * mss);
+        let halvings = self.min_rtt.map_or(63, |rtt| rtt.as_nanos() / 512_000).min(63);
+        let by_rtt = (65_536_u64 >> halvings) as f64;
+        let bytes = (by_rate + by_rtt).min(MAX_BURST as f64);
+        ((bytes / mss) as i64).max(i64::from(least.unwrap_or(self.least)))
+    }
+
+    /// Sending begins.
+    pub(crate) fn look(&mut self, min_rtt: Option<Duration>) {
+        (self.min_rtt, self.left, self.waits) = (min_rtt, 0, false);
+    }
+
+    /// Whether a chance to send is let go by because a whole burst is about to become possible.
+    pub(crate) fn passes(&mut self, now: Time, whole: i64, c: &Chance) -> bool {
+        let enough = c.room >= whole || c.room >= c.given || c.room >= c.cwnd / 3;
+        let near = SOON.min(Duration::from_ticks(c.srtt.as_ticks() / 2));
+        let ack = c.ack_due.is_some_and(|due| due <= now + near);
+        self.waits = !c.repairs && !enough && now <= self.at + SOON && ack;
+        self.waits
+    }
+
+    /// Whether the next segment belongs to a burst that has begun.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.left > 0
+    }
+
+    /// A segment follows in its burst. Returns when that leaves.
+    pub(crate) fn follow(&mut self, now: Time) -> Time {
+        self.left -= 1;
+        self.at.max(now)
+    }
+
+    /// A burst of `n` begins, which leaves at `at`.
+    pub(crate) fn begin(&mut self, n: i64, at: Time) -> Time {
+        (self.at, self.left) = (at, n - 1);
+        at
+    }
+}
 
 /// The clock of a paced sender.
 #[derive(Clone, Copy, Debug)]
@@ -142,9 +241,9 @@ impl Pacer {
         self.next.max(now)
     }
 
-    /// Returns when sending may go on, if enough waits at the host.
-    pub(crate) fn holds(&self, now: Time, gap: Duration) -> Option<Time> {
-        let ahead = AHEAD.max(gap + gap);
+    /// Returns when sending may go on, if enough waits at the host: two bursts of `n`.
+    pub(crate) fn holds(&self, now: Time, gap: Duration, n: u64) -> Option<Time> {
+        let ahead = AHEAD.max(Duration::from_ticks(gap.as_ticks().saturating_mul(2 * n)));
         (self.next >= now + ahead).then_some(self.next)
     }
 }
@@ -205,9 +304,79 @@ mod tests {
             (None, Some(2.0), 20.0, 4000),
         ] {
             let pacing = Pacing::Always;
-            let keys = PaceKeys { pacing, pacing_gain: gain, pacing_gain_start: start };
+            let keys = PaceKeys {
+                pacing,
+                pacing_gain: gain,
+                pacing_gain_start: start,
+                ..PaceKeys::default()
+            };
             let gap = keys.of_window(&Window { cwnd: 20.0, ssthresh }, 30, 0.1);
             assert_eq!(gap.as_nanos() / 1000, micros, "{gain:?} {start:?} {ssthresh}");
+        }
+    }
+
+    /// A millisecond of the pace, 2^-10 s, in segments of 1448 B, at 10 ms and more: two at the least,
+    /// four at 50 Mbit/s, eight at 100, 42 at 500, then 64 kB. At 1 ms 32 KiB more.
+    #[test]
+    fn the_size_of_a_burst() {
+        let keys = |n| PaceKeys { min_tso_segments: n, ..PaceKeys::default() };
+        for (least, mbps, rtt_ms, want) in [
+            (2, 1.5, Some(10), 2),
+            (2, 10.0, Some(10), 2),
+            (1, 10.0, Some(10), 1),
+            (2, 50.0, Some(10), 4),
+            (2, 100.0, Some(10), 8),
+            (9, 100.0, Some(10), 9),
+            (2, 500.0, Some(10), 42),
+            (2, 5000.0, Some(10), 45),
+            (2, 10.0, Some(1), 23),
+            (2, 10.0, None, 2),
+        ] {
+            let mut b = Bursts::new(&keys(least)).expect("bursts");
+            b.look(rtt_ms.map(Duration::from_millis));
+            let gap = Duration::from_secs_f64(1448.0 * 8.0 / (mbps * 1e6));
+            assert_eq!(b.whole(Some(gap), 1448, None), want, "{least} {mbps} {rtt_ms:?}");
+        }
+        assert!(Bursts::new(&keys(0)).is_none());
+        let mut b = Bursts::new(&keys(2)).expect("bursts");
+        b.look(Some(Duration::from_millis(10)));
+        let whole = |mbps: f64| {
+            b.whole(Some(Duration::from_secs_f64(1448.0 * 8.0 / (mbps * 1e6))), 1448, Some(1))
+        };
+        assert_eq!([whole(1.0), whole(100.0)], [1, 8], "the control's own least");
+    }
+
+    /// Three of eight segments have room, in a window of thirty, 0.5 ms after the last burst, and an
+    /// ACK is due 0.5 ms from now: that is waited for. Not if one of these is otherwise.
+    #[test]
+    fn a_burst_waits_for_the_next_ack() {
+        let now = us(10_000);
+        let c = Chance {
+            cwnd: 30,
+            room: 3,
+            given: 100,
+            repairs: false,
+            ack_due: Some(us(10_500)),
+            srtt: Duration::from_millis(10),
+        };
+        let passes = |at: Time, c: &Chance| {
+            let keys = PaceKeys { min_tso_segments: 2, ..PaceKeys::default() };
+            let mut b = Bursts::new(&keys).expect("bursts");
+            b.begin(1, at);
+            b.passes(now, 8, c)
+        };
+        assert!(passes(us(9_500), &c));
+        assert!(!passes(us(8_999), &c), "the last burst left long ago");
+        for c in [
+            Chance { room: 8, ..c },
+            Chance { cwnd: 11, ..c },
+            Chance { given: 3, ..c },
+            Chance { repairs: true, ..c },
+            Chance { ack_due: None, ..c },
+            Chance { ack_due: Some(us(11_001)), ..c },
+            Chance { srtt: Duration::from_micros(900), ..c },
+        ] {
+            assert!(!passes(us(9_500), &c), "{c:?}");
         }
     }
 
@@ -218,12 +387,12 @@ mod tests {
             let gap = Duration::from_micros(gap);
             let mut p = Pacer { next: us(1_000) };
             let mut sent = 0;
-            while p.holds(us(1_000), gap).is_none() {
+            while p.holds(us(1_000), gap, 1).is_none() {
                 p.departs(us(1_000), gap);
                 sent += 1;
             }
             assert_eq!(sent, waiting);
-            assert_eq!(p.holds(us(1_000), gap), Some(p.next));
+            assert_eq!(p.holds(us(1_000), gap, 1), Some(p.next));
         }
     }
 }

@@ -101,6 +101,15 @@ penstock_units::params! {
             linux: 11586,
             source: "ns-2: window_; Linux: half of tcp_rmem's 32 MiB, which it grows to",
         },
+        /// The receiver's window at the start, from which it grows to `window` with what arrives in a
+        /// round trip.
+        pub window_start: Option<u32> {
+            ty: int(1, 1 << 28),
+            unit: "segments",
+            auto: "`window`, from the start",
+            quiet: true,
+            source: "Linux: tcp_rcv_space_adjust, tcp_grow_window; half of tcp_rmem's 128 KiB is 45",
+        },
         /// Acknowledge every second segment, or after `delayed_ack_timeout`.
         pub delayed_ack: bool {
             default: false,
@@ -334,6 +343,9 @@ impl TcpParams {
         if !(1..=1_000_000).contains(&self.segment.0) {
             return refuse("segment", "must be between 1 B and 1 MB");
         }
+        if self.window_start.is_some_and(|start| start > self.window) {
+            return refuse("window_start", "must not be above window");
+        }
         if self.rtt.tick == Duration::ZERO {
             return refuse("tick", "must be above 0 s");
         }
@@ -371,9 +383,16 @@ impl TcpParams {
         if self.control.hears_of_states() && self.recovery != Recovery::Rack {
             return refuse("recovery", "must be \"rack\" with Linux's form of this tcp");
         }
-        let PaceKeys { pacing_gain, pacing_gain_start, .. } = self.pacing.keys;
-        if !self.pacing.by_window() {
-            let problem = "must be left out unless pacing is \"fq\" or \"always\"";
+        let PaceKeys { pacing_gain, pacing_gain_start, min_tso_segments, .. } = self.pacing.keys;
+        if min_tso_segments > 0 && self.recovery != Recovery::Rack {
+            return refuse("min_tso_segments", "must be 0 unless recovery is \"rack\"");
+        }
+        if !self.pacing.by_window() || self.control.paces() {
+            let problem = if self.control.paces() {
+                "must be left out with this tcp, which has a pace of its own"
+            } else {
+                "must be left out unless pacing is \"fq\" or \"always\""
+            };
             if pacing_gain.is_some() {
                 return refuse("pacing_gain", problem);
             }

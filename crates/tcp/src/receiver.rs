@@ -7,6 +7,7 @@ use crate::ecn::option::Teller;
 use crate::ecn::{classic, handshake, mecn, sce};
 use crate::held::Held;
 use crate::params::TcpParams;
+use crate::room::Room;
 use crate::segment::{Ack, Block, Segment, MAX_BLOCKS};
 use crate::stamp::Echo;
 use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Time};
@@ -46,7 +47,9 @@ pub struct Receiver {
     /// What adapts of it.
     held: Option<Box<Held>>,
     sack: bool,
-    /// It does what few do: reports segments that arrive twice, adapts its delays, tells of some
+    /// The window, where that grows.
+    room: Option<Box<Room>>,
+    /// It does what few do: reports segments that arrive twice, offers a window that grows, adapts its delays, tells of some
     /// congestion or of marks apart, or carries an option. The others do not ask for each.
     special: bool,
     /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
@@ -112,6 +115,7 @@ impl Receiver {
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
             special: p.dsack()
                 || p.timestamps
+                || p.window_start.is_some()
                 || held.is_some()
                 || p.ecn == Ecn::Sce
                 || p.control.tells_marks_apart()
@@ -121,6 +125,7 @@ impl Receiver {
             dsack: p.dsack(),
             twice: -1,
             echo: Echo::NONE,
+            room: room(p),
             latch: p.mecn.latch,
             codepoints: p.codepoints(),
         }
@@ -142,6 +147,7 @@ impl Receiver {
         self.teller = None;
         self.twice = -1;
         self.echo = Echo::NONE;
+        self.room = room(&self.p);
         self.delayed_until = Time::NEVER;
     }
 
@@ -200,7 +206,11 @@ impl Receiver {
         if SPECIAL {
             self.echo.take(s.seq, s.stamp);
         }
+        let before = self.next;
         self.take(s.seq);
+        if SPECIAL && !s.syn {
+            self.makes_room(now, before);
+        }
         if SPECIAL && s.syn {
             if let Some(held) = &mut self.held {
                 held.open(now);
@@ -240,9 +250,10 @@ impl Receiver {
         if same {
             return None;
         }
-        let earlier = self.ack();
+        let (earlier, before) = (self.ack(), self.next);
         self.echo.take(s.seq, s.stamp);
         self.take(s.seq);
+        self.makes_room(now, before);
         let echoes = self.level;
         self.take_mark(s);
         if self.held.is_some() {
@@ -250,6 +261,15 @@ impl Receiver {
         }
         self.delayed_until = if apart { now } else { now + delay };
         Some(earlier)
+    }
+
+    /// Data have arrived, and the window may grow; `before` was expected.
+    #[inline]
+    fn makes_room(&mut self, now: Time, before: i64) {
+        if let Some(room) = &mut self.room {
+            let end = self.ooo.iter().map(|b| b.right).max().unwrap_or(self.next);
+            room.data(now, before, self.next, end);
+        }
     }
 
     /// Data have arrived at a receiver whose delays adapt; `before`: what ACKs told of marks.
@@ -433,6 +453,9 @@ impl Receiver {
             with_option(&mut ack, teller);
         }
         ack.echo = self.echo.leaves(self.next);
+        if let Some(offered) = self.room.as_ref().and_then(|room| room.offered()) {
+            ack.window = offered;
+        }
         ack
     }
 
@@ -461,6 +484,11 @@ impl Receiver {
         }
         ack
     }
+}
+
+/// Returns a window that grows, where that is asked for.
+fn room(p: &TcpParams) -> Option<Box<Room>> {
+    p.window_start.map(|start| Box::new(Room::new(start, p.window)))
 }
 
 /// Adds AccECN's option to an ACK, which may have to do with fewer blocks.

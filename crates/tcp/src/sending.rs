@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Io};
 use crate::ecn::bits::{Bits, Ecn};
 use crate::ecn::{accecn, classic, handshake, mecn};
-use crate::pace;
+use crate::pace::{self, Bursts, Chance};
 use crate::segment::Segment;
 use crate::stamp::Stamp;
 use crate::timers::Timer;
@@ -82,7 +82,20 @@ impl Connection {
             self.timers.set(Timer::Overhead, now + Duration::from_nanos(wait as u64));
             return true;
         }
-        let Some(at) = self.gap().and_then(|gap| self.pacer.holds(now, gap)) else { return false };
+        let gap = self.gap();
+        let mut ahead = 1;
+        if let Some(bursts) = &self.bursts {
+            if bursts.goes_on() {
+                return false;
+            }
+            let whole = self.whole_burst(bursts, gap);
+            let chance = self.chance();
+            ahead = whole as u64;
+            if self.bursts.as_mut().is_some_and(|b| b.passes(now, whole, &chance)) {
+                return true; // the next ACK lets it go
+            }
+        }
+        let Some(at) = gap.and_then(|gap| self.pacer.holds(now, gap, ahead)) else { return false };
         self.timers.set(Timer::Release, at);
         true
     }
@@ -91,19 +104,71 @@ impl Connection {
     /// the longer of the two.
     pub(crate) fn gap(&self) -> Option<Duration> {
         let pace = if self.p.pacing.by_window() && !self.control.paces() {
-            let srtt = self.rtt.srtt(&self.p.rtt);
-            srtt.map(|srtt| self.p.pacing.keys.of_window(&self.window, self.flight(), srtt))
+            self.window_gap()
         } else {
             self.control.pacing(&self.window)
         };
         pace.max(self.p.least_gap())
     }
 
+    /// Returns the time from one segment to the next at the pace of the window.
+    fn window_gap(&self) -> Option<Duration> {
+        let srtt = self.rtt.srtt(&self.p.rtt)?;
+        Some(self.p.pacing.keys.of_window(&self.window, self.flight(), srtt))
+    }
+
+    /// Returns the segments of a whole burst.
+    fn whole_burst(&self, bursts: &Bursts, gap: Option<Duration>) -> i64 {
+        let gap = gap.or_else(|| self.window_gap());
+        bursts.whole(gap, self.p.segment_bytes(), self.control.least_burst())
+    }
+
+    /// Returns how the sender stands that might hand over a burst.
+    fn chance(&self) -> Chance {
+        let log = self.log.as_ref().expect("with bursts a record is kept");
+        let cwnd = (self.window.cwnd as i64).max(1);
+        let edge = self.highest_ack + i64::from(self.peer_window);
+        let srtt = Duration::from_secs_f64(self.rtt.srtt(&self.p.rtt).unwrap_or(0.0));
+        Chance {
+            cwnd,
+            room: (cwnd - log.in_flight() as i64).min(edge + 1 - self.next),
+            given: self.limit - self.next,
+            repairs: log.counts().1 > 0,
+            ack_due: log.get(self.highest_ack + 1).map(|head| head.at + srtt),
+            srtt,
+        }
+    }
+
+    /// Returns when segment `seq` leaves, at once with others or as the first of such. One that is
+    /// sent again leaves by itself.
+    #[inline(never)]
+    fn in_burst(&mut self, now: Time, seq: i64) -> Time {
+        if let Some(bursts) = self.bursts.as_mut().filter(|b| b.goes_on()) {
+            return bursts.follow(now);
+        }
+        let gap = self.gap();
+        let Some(bursts) = &self.bursts else { return now };
+        let whole = self.whole_burst(bursts, gap);
+        let c = self.chance();
+        let n = whole.min((c.cwnd / 2).max(1)).min(c.room).min(c.given);
+        let n = if seq > self.max_sent { n.max(1) } else { 1 };
+        let at = gap.filter(|_| !self.is_free()).map_or(now, |gap| {
+            let ticks = gap.as_ticks().saturating_mul(n as u64);
+            self.pacer.departs(now, Duration::from_ticks(ticks))
+        });
+        self.bursts.as_mut().map_or(at, |bursts| bursts.begin(n, at))
+    }
+
+    /// Whether the host's queue does not hold the next segment back.
+    fn is_free(&self) -> bool {
+        self.p.pacing.by_fq() && self.max_sent < pace::FREE
+    }
+
     /// Returns when segment `seq` leaves the host, which is when it is sent, and its timestamp; and
     /// keeps the record of that.
     #[inline(never)]
     fn written_down(&mut self, now: Time, seq: i64, syn: bool) -> (Time, Stamp) {
-        let at = if self.paced && !syn { self.departure(now) } else { now };
+        let at = if self.paced && !syn { self.departure(now, seq) } else { now };
         if let Some(log) = &mut self.log {
             log.sent(at, seq);
         }
@@ -111,8 +176,11 @@ impl Connection {
     }
 
     /// Returns when a paced segment leaves.
-    fn departure(&mut self, now: Time) -> Time {
-        if self.p.pacing.by_fq() && self.max_sent < pace::FREE {
+    fn departure(&mut self, now: Time, seq: i64) -> Time {
+        if self.bursts.is_some() {
+            return self.in_burst(now, seq);
+        }
+        if self.is_free() {
             return now;
         }
         self.gap().map_or(now, |gap| self.pacer.departs(now, gap))

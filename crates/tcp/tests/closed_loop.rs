@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use penstock_tcp::{
     AccEcnParams, Ace, Ack, Bits, Ecn, EctOn, Incipient, LossParams, MecnParams, QuicParams,
-    RackParams, Receiver, Reply, Segment, Sender, TcpParams, VARIANTS,
+    RackParams, Receiver, Recovery, Reply, Segment, Sender, TcpParams, VARIANTS,
 };
 use penstock_units::param::{Params, Profile, Ty, Value, Values};
 use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Rng, Time};
@@ -115,6 +115,8 @@ impl Loop {
                 self.data.push_back((at, s));
                 if self.rng.unit() < self.channel.overtakes {
                     let place = (self.rng.unit() * self.data.len() as f64) as usize;
+                    // Nothing arrives before it leaves.
+                    let place = place.max(self.data.partition_point(|d| d.0 < departs));
                     (place + 1..self.data.len()).rev().for_each(|i| {
                         let front = self.data[i - 1].1;
                         self.data[i - 1].1 = std::mem::replace(&mut self.data[i].1, front);
@@ -270,7 +272,10 @@ fn accecn() -> impl Strategy<Value = AccEcnParams> {
 
 fn params() -> impl Strategy<Value = TcpParams> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let numbers = (1u32..60, 1u32..20, 2.0f64..100.0, prop_oneof![Just(0u64), 1u64..20]);
+    let grows = any::<bool>();
+    let bursts = prop_oneof![Just(0u32), 1u32..20];
+    let overhead = prop_oneof![Just(0u64), 1u64..20];
+    let numbers = (1u32..60, 1u32..20, 2.0f64..100.0, overhead, bursts, grows);
     let mecn = (
         prop::sample::select(vec![Incipient::Decrease, Incipient::Hold, Incipient::Additive]),
         any::<bool>(),
@@ -283,12 +288,14 @@ fn params() -> impl Strategy<Value = TcpParams> {
         let (which, mecn, mut accecn) = uses_of_ecn;
         let (incipient, escalate, latch, codepoints) = mecn;
         let (ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;
-        let (window, initial_window, initial_ssthresh, overhead) = numbers;
+        let (window, initial_window, initial_ssthresh, overhead, bursts, grows) = numbers;
         let (first, last) = if ecn { (which, Ecn::Off) } else { (Ecn::Off, which) };
         let ecn = allowed(&p, [first, Ecn::Classic, last, Ecn::AccEcn]);
         if ecn != Ecn::AccEcn && accecn.ect_on == EctOn::All {
             accecn.ect_on = EctOn::Established;
         }
+        let mut pacing = p.pacing.clone();
+        pacing.keys.min_tso_segments = if p.recovery == Recovery::Rack { bursts } else { 0 };
         TcpParams {
             ecn,
             accecn,
@@ -298,9 +305,11 @@ fn params() -> impl Strategy<Value = TcpParams> {
             limited_transmit,
             loss: LossParams { go_back_n, ..p.loss },
             window,
+            window_start: grows.then_some(window.div_ceil(3)),
             initial_window,
             initial_ssthresh: Some(initial_ssthresh),
             send_overhead: Duration::from_millis(overhead),
+            pacing,
             ..p
         }
     })

@@ -3,8 +3,8 @@
 
 mod common;
 use common::*;
-use penstock_tcp::{GrowthPer, PaceKeys, Pacing, PacingParams, TcpParams, Timer};
-use penstock_units::{Rate, Time};
+use penstock_tcp::{GrowthPer, PaceKeys, Pacing, PacingParams, Recovery, TcpParams, Timer};
+use penstock_units::{Duration, Rate, Time};
 
 /// 4.16 Mbit/s: a segment of 1000 B, 1040 with its headers, every 2 ms.
 fn paced(variant: &str) -> TcpParams {
@@ -107,5 +107,63 @@ fn fq_paces_any_control() {
             let gap = pair[1].1.since(pair[0].1).as_secs_f64() * 1e3;
             assert!((gap - gap_ms).abs() < 0.01 || pair[0].0 == 11, "{gap}, not {gap_ms}");
         }
+    }
+}
+
+/// Connected over 10 ms with a window of 84, not in slow start: 120 % of it has a segment every 99.2
+/// us, nine in 2^-10 s.
+fn in_bursts(pacing: Pacing) -> Story {
+    let keys = PaceKeys { pacing, min_tso_segments: 2, ..PaceKeys::default() };
+    let p = TcpParams {
+        recovery: Recovery::Rack,
+        initial_window: 84,
+        initial_ssthresh: Some(84.0),
+        pacing: PacingParams { keys, ..PacingParams::default() },
+        ..rfc("reno")
+    };
+    let mut s = Story::given(p, 1 << 40);
+    s.sent();
+    s.wait(10).ack(0);
+    s
+}
+
+/// Of the ACKs of two that come every 0.24 ms the first lets its two go, because the last burst was
+/// 10 ms ago. Then ACKs pass until nine may go, and eight from a round trip of 10.8 ms on. When a
+/// loss is repaired none pass.
+#[test]
+fn segments_leave_in_bursts() {
+    let mut s = in_bursts(Pacing::Off);
+    assert_eq!(s.sent().len(), 84);
+    s.wait(10);
+    let mut ack = |acked: i64, from: i64| {
+        s.now += Duration::from_micros(240);
+        if from == 0 {
+            s.ack(acked);
+        } else {
+            s.sack(acked, &[(from, from + 9)]);
+        }
+        s.sent().len()
+    };
+    let sizes: Vec<usize> = (1..=14).map(|i| ack(2 * i, 0)).collect();
+    assert_eq!(sizes, [2, 0, 0, 0, 0, 9, 0, 0, 0, 8, 0, 0, 0, 8]);
+    // 29 is missing: ten are reported behind it, and it goes again with what the window has.
+    assert!(ack(28, 30) > 0);
+}
+
+/// Where the host paces, a burst leaves as one, and the next follows after nine segments' time.
+#[test]
+fn a_burst_is_paced_as_one() {
+    let mut s = in_bursts(Pacing::Fq);
+    let mut out = s.departures();
+    while out.len() < 84 {
+        s.timer();
+        out.extend(s.departures());
+    }
+    let times: Vec<f64> = out.iter().map(|(_, at)| at.since(ms(10)).as_secs_f64() * 1e3).collect();
+    assert_eq!(times[..18], [0.0; 18], "Linux lets the first ten go, by bursts");
+    for (i, at) in times.iter().enumerate().skip(27) {
+        let nine = 9.0 * 10.0 / (1.2 * 84.0);
+        let want = times[18] + ((i / 9) as f64 - 2.5) * nine;
+        assert!((at - want).abs() < 1e-4, "{i}: {at}, should be {want}");
     }
 }

@@ -11,8 +11,9 @@ import click
 from penstock._files import write
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable, scenario_of, seconds_of
-from penstock.cli.output import EXIT_FAILED, alone, draw, fail, say
+from penstock.cli.output import EXIT_FAILED, alone, draw, fail, say, write_result
 from penstock.cli.picture import Picture
+from penstock.emulation import Emulated
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario
 from penstock.runs.series_files import write_series
@@ -20,7 +21,7 @@ from penstock.show.progress import Bar
 from penstock.show.style import save
 from penstock.validate.real import compare as real
 from penstock.validate.real.figure import draw as figure_of
-from penstock.validate.real.summary import document, markdown
+from penstock.validate.real.summary import document, markdown, pairs_csv
 from penstock.validate.real.tables import agreement_table, agreements_table
 
 #: Below two runs there is no interval.
@@ -40,9 +41,17 @@ AT_LEAST_TWO = click.IntRange(min=2)
     metavar="KEY=VALUE",
     help="Change a key on the simulator's side alone: traffic.0.delayed_ack=false.",
 )
+@click.option(
+    "--real",
+    "stored",
+    type=options.PATH,
+    metavar="DIR",
+    help="Measure nothing: the real runs are those that --out DIR kept before, or penstock emulate --out "
+    "DIR/NAME/real/SEED.",
+)
 @options.as_json("tables")
 @options.out(
-    "Write the document, a figure and both sides' series into DIR/NAME, for each FILE NAME.toml; and summary.md."
+    "Write the document, a figure and both sides' runs into DIR/NAME for each FILE NAME.toml, summary.md, pairs.csv."
 )
 @options.figure()
 @options.rootless
@@ -53,6 +62,7 @@ def command(
     duration: str | None,
     changes: tuple[str, ...],
     simulated: tuple[str, ...],
+    stored: Path | None,
     as_json: bool,
     out: Path | None,
     figure: Path | None,
@@ -61,22 +71,23 @@ def command(
 ) -> int:
     """Compare the simulator with real packets, by metric.
 
-    Runs the scenario in each FILE on both sides, and says metric by metric whether they agree. The simulator is told
-    what it can be told of Linux's TCP; docs/validation-real.md lists it. Only valid real runs count: others are
-    repeated, and reported. Each real run takes the scenario's duration.
+    Runs the scenario in each FILE on both sides under profile = "linux", and says metric by metric whether they agree.
+    Only valid real runs count: others are repeated, and reported. Each real run takes the scenario's duration.
     """
     if duration is not None:
         seconds_of("--duration", duration)
     changes = changes if duration is None else (*changes, f"duration={duration}")
-    task = _Task(_scenarios(files, changes), runs, seeds, assignments(simulated, "--set-simulated"), rootless)
+    task = _Task(
+        _scenarios(files, changes), runs, seeds, assignments(simulated, "--set-simulated"), rootless, stored, out
+    )
     for scenario in task.scenarios.values():
-        real.as_linux(scenario, task.simulated)  # a key that does not exist is reported before anything runs
+        scenario.set_all(task.simulated)  # a key that does not exist is reported before anything runs
     check_writable(out=out)
     picture = Picture(figure, style)
     if figure is not None and len(files) > 1:
         raise ScenarioError("--figure: one FILE; --out DIR draws a figure for each of several")
     with alone(as_json):
-        task.run(out, as_json)
+        task.run(as_json)
     if task.done:
         picture.draw(lambda: figure_of(task.done[0]))
     if as_json:
@@ -95,10 +106,12 @@ class _Task:
     seeds: int
     simulated: Mapping[str, object]
     rootless: bool
+    stored: Path | None
+    out: Path | None
     done: list[real.Agreement] = field(default_factory=list)
     failed: int = 0
 
-    def run(self, out: Path | None, as_json: bool) -> None:
+    def run(self, as_json: bool) -> None:
         """Runs one scenario after the other. Writes and shows each as soon as it is finished."""
         with Bar("validate-real") as bar:
             for name, scenario in self.scenarios.items():
@@ -106,9 +119,10 @@ class _Task:
                 if agreement is None:
                     continue
                 self.done.append(agreement)
-                if out is not None:
-                    _write(out / name, agreement)
-                    write(out / "summary.md", markdown(self.done))
+                if self.out is not None:
+                    _write(self.out / name, agreement)
+                    write(self.out / "summary.md", markdown(self.done))
+                    write(self.out / "pairs.csv", pairs_csv(self.done))
                 if not as_json:
                     draw(agreement_table(agreement))
 
@@ -118,6 +132,10 @@ class _Task:
         def progress(fraction: float, what: str) -> None:
             bar.show((len(self.done) + fraction) / len(self.scenarios), scenario.name or name, what)
 
+        def keep(run: Emulated) -> None:
+            if self.out is not None:
+                write_result(self.out / name / "real" / str(run.runs[0].seed), run)
+
         try:
             return real.validate(
                 scenario,
@@ -125,6 +143,8 @@ class _Task:
                 self.seeds,
                 simulated=self.simulated,
                 rootless=self.rootless,
+                stored=None if self.stored is None else self.stored / name / "real",
+                keep=keep,
                 progress=progress,
             )
         except real.TooFewValidError as error:
@@ -143,8 +163,7 @@ def _scenarios(files: tuple[Path, ...], changes: tuple[str, ...]) -> dict[str, S
 
 
 def _write(out: Path, agreement: real.Agreement) -> None:
-    """Writes one scenario's two sides into a folder."""
-    for name, side in (("real", agreement.real), ("simulated", agreement.simulated)):
-        write_series(out / name, side)
+    """Writes the comparison into a folder, which has the real runs already."""
+    write_series(out / "simulated", agreement.simulated)
     save(figure_of(agreement), str(out / "figure.svg"))
     write(out / "document.json", document([agreement]) + "\n")

@@ -374,6 +374,11 @@ pub(crate) trait CongestionControl: Sized {
         None
     }
 
+    /// Returns the least segments of a burst, for a control that has its own.
+    fn least_burst(&self) -> Option<u32> {
+        None
+    }
+
     /// Returns what it believes of its path.
     fn model(&self) -> Option<Model> {
         None

@@ -26,6 +26,7 @@ use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::info::CaState;
+use crate::pace::MAX_BURST;
 use crate::recovery::kind::Recovery;
 use crate::sent::DeliveryRate;
 use penstock_units::param::{num, OwnDefaults, ParamError};
@@ -74,8 +75,6 @@ const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 const MIN_CWND: u64 = 4;
 /// `TCP_INIT_CWND`.
 const INITIAL_CWND: u64 = 10;
-/// The largest burst in bytes: `GSO_LEGACY_MAX_SIZE` less room for headers.
-const MAX_BURST: u64 = 65_535 - 320;
 /// Below this rate in B/s a burst is one segment: 1.2 Mbit/s.
 const ONE_SEGMENT_RATE: u64 = 150_000;
 /// Rounds of a slot of the extra acknowledged, and its bounds: 100 ms of bandwidth, 2^20 segments.
@@ -636,6 +635,11 @@ impl CongestionControl for Bbr {
         self.gap
     }
 
+    /// `bbr_min_tso_segs`: two, or one at a low rate.
+    fn least_burst(&self) -> Option<u32> {
+        Some(self.burst.clamp(1, 2) as u32)
+    }
+
     fn model(&self) -> Option<Model> {
         Some(Model {
             bandwidth: Some(self.bw() as f64 * 1e6 / BW_UNIT as f64),
@@ -701,6 +705,8 @@ mod tests {
         // 1399 B in a millisecond: two segments at least.
         assert_eq!(burst(1_433_501, MSS), 2);
         assert_eq!([149_999, 150_000, 10_000_000].map(|r| burst(r, MSS)), [1, 2, 6]);
+        let least = |burst| Bbr { burst, ..bbr() }.least_burst();
+        assert_eq!([1, 2, 6].map(least), [Some(1), Some(2), Some(2)]);
         assert_eq!([1 << 30, 1 << 40].map(|r| burst(r, MSS)), [45, 45]);
         assert_eq!([1, 0].map(|phase| cruising(10, phase).inflight(bw, 512)), [86, 88]);
     }

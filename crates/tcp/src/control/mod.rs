@@ -112,6 +112,14 @@ macro_rules! controls {
                 }
             }
 
+            /// Whether it has a pace of its own.
+            pub(crate) fn paces(&self) -> bool {
+                match self {
+                    ControlParams::Reno => false,
+                    $( ControlParams::$name(_) => $module::$name::PACES, )*
+                }
+            }
+
             /// Whether SCE has an answer for it.
             pub(crate) fn answers_sce(&self) -> bool {
                 match self {
@@ -197,6 +205,7 @@ macro_rules! controls {
             fn on_some_congestion(&mut self, now: Time, acked: f64, w: &mut Window);
             fn cuts_marks_as_losses(&self) -> bool;
             fn pacing(&self, w: &Window) -> Option<Duration>;
+            fn least_burst(&self) -> Option<u32>;
             fn model(&self) -> Option<Model>;
         }
     };

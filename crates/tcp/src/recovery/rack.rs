@@ -347,6 +347,9 @@ impl LossRecovery for Rack {
             return;
         }
         let s = &mut *self.0;
+        if let Some(bursts) = &mut c.bursts {
+            bursts.look(s.min_rtt.get());
+        }
         let (mut new, mut head) = (false, false);
         loop {
             // A window below one segment is one.

@@ -1,8 +1,8 @@
 """`penstock validate-real`: one scenario in the simulator and on real packets, metric by metric.
 
 Both sides have the same bottleneck (one piece of code), the same payload, the same starts of the flows. Only the TCP
-differs, and the clock: Linux's and the machine's on one side, ours and virtual time on the other. What the simulator's
-TCP can be told of Linux's it is told (`as_linux`); no value is fitted to a result. Only valid emulations count.
+differs, and the clock: Linux's and the machine's on one side, ours and virtual time on the other. Both sides have the
+scenario under `profile = "linux"`; `HOSTS` says what the hosts of an emulation do besides. Only valid emulations count.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from penstock.emulation import Emulated, EmulationError, Status, emulate
@@ -19,6 +20,7 @@ from penstock.runs.result import Result
 from penstock.show.plot import window_s
 from penstock.validate.agreement import Rule, Value, Verdict, judge
 from penstock.validate.real.delays import SHARES, Metrics, delays
+from penstock.validate.real.stored import Stored, StoredRun, read
 
 #: Real runs of a scenario, and simulated ones: these cost nothing, so that what is left of the interval is reality's.
 RUNS, SEEDS = 3, 20
@@ -27,62 +29,26 @@ ATTEMPTS = 3
 #: Both sides' queue is sampled this often.
 INTERVAL_S = 0.01
 
-#: Bytes of Linux's timestamp option, on every segment.
-TIMESTAMPS = 12
-#: The header of a segment that has them, which a scenario may count already.
-HEADER_WITH_TIMESTAMPS = 52
-#: Payload of the largest segment: the hosts' MTU is 1500 B, of which 40 are headers and 12 timestamps.
-LARGEST_SEGMENT = 1448
+
+#: What the hosts of an emulation do and the profile leaves open: they hand over bursts (`tcp_min_tso_segs` is 2), and
+#: ask for ECN again after a lost SYN (the emulation sets `tcp_ecn_fallback` to 0).
+HOSTS: Mapping[str, object] = {"min_tso_segments": 2, "ecn_fallback": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """A key of `[[traffic]]` by which the simulator is told what Linux does, and where that stands."""
-
-    key: str
-    value: object
-    why: str
-    tcp: tuple[str, ...] = ()
-
-
-#: What Linux does and our defaults do not, for the transports that have the key; `tcp`: for these alone.
-LINUX = (
-    Mapped("tcp", "sack", "Linux's reno repairs losses by SACK; `newreno` turns it off in the hosts", ("reno",)),
-    Mapped("recovery", "sack", "likewise"),
-    Mapped("go_back_n", False, "after a timeout what SACK has reported is not sent again", ("reno", "sack")),
-    Mapped("initial_window", 10, "TCP_INIT_CWND (RFC 6928)"),
-    Mapped("delayed_ack", True, "every second segment, as soon as out of order"),
-    Mapped("delayed_ack_timeout", "40 ms", "TCP_DELACK_MIN"),
-    Mapped("min_rto", "200 ms", "TCP_RTO_MIN"),
-    Mapped("max_rto", "120 s", "TCP_RTO_MAX"),
-    Mapped(
-        "ssthresh_from", "flight", "a cut takes of cwnd's whole segments; ours has a fraction besides, the flight none"
-    ),
-    Mapped("cwnd_floor", 2, "tcp_reno_ssthresh, cubictcp_recalc_ssthresh: max(…, 2)"),
-)
+def hosts(scenario: Scenario) -> dict[str, object]:
+    """Returns the keys of `HOSTS` that the scenario's TCP has, for the simulator's side."""
+    found = {}
+    for i, entry in enumerate(scenario.resolved["traffic"]):
+        if entry.get("recovery") == "rack":
+            found[f"traffic.{i}.min_tso_segments"] = HOSTS["min_tso_segments"]
+        if entry.get("ecn", "off") != "off":
+            found[f"traffic.{i}.ecn_fallback"] = HOSTS["ecn_fallback"]
+    return found
 
 
-def as_linux(scenario: Scenario, changes: Mapping[str, object] | None = None) -> tuple[Scenario, dict[str, object]]:
-    """Returns the scenario for the simulator, and the keys changed for it.
-
-    A data segment on the real wire has 12 bytes more than the scenario says: the timestamps. It is at most an MTU.
-
-    changes: more of them, which win.
-    """
-    wanted: dict[str, object] = {}
-    entries = zip(scenario.resolved["traffic"], scenario.core.facts().groups, strict=True)
-    for i, (entry, group) in enumerate(entries):
-        if group.full_packet is None:
-            continue
-        if group.full_packet.header != HEADER_WITH_TIMESTAMPS:
-            wanted[f"traffic.{i}.header"] = f"{group.full_packet.header + TIMESTAMPS} B"
-        if group.full_packet.segment > LARGEST_SEGMENT:
-            wanted[f"traffic.{i}.segment"] = f"{LARGEST_SEGMENT} B"
-        for each in LINUX:
-            if each.key in entry and (not each.tcp or entry["tcp"] in each.tcp):
-                wanted[f"traffic.{i}.{each.key}"] = each.value
-    wanted.update(changes or {})
-    return scenario.set_all(wanted), wanted
+def as_linux(scenario: Scenario) -> Scenario:
+    """Returns the scenario with the values of `profile = "linux"` where it sets none itself."""
+    return scenario.set("profile", "linux")
 
 
 def _sum_per_second(*names: str) -> Callable[[Metrics, float], float | None]:
@@ -113,12 +79,20 @@ COMPARED = (
     Compared("delay_mean_s", _as_it_is("delay_mean_s"), 0.10),
     Compared("delay_p50_s", _as_it_is("delay_p50_s"), 0.10),
     Compared("delay_p99_s", _as_it_is("delay_p99_s"), 0.10),
-    Compared("marks_per_s", _sum_per_second("marks_ce", "marks_incipient"), 0.10),
-    Compared("drops_per_s", _sum_per_second("drops_early", "drops_forced", "drops_overflow"), 0.10),
-    Compared("retransmits_per_s", _sum_per_second("retransmits"), 0.10),
+    Compared("marks_per_s", _sum_per_second("marks_ce", "marks_incipient"), 0.15),
+    Compared("drops_per_s", _sum_per_second("drops_early", "drops_forced", "drops_overflow"), 0.15),
+    Compared("retransmits_per_s", _sum_per_second("retransmits"), 0.15),
+    Compared("jain", _as_it_is("jain"), 0.15),
     Compared("page_time_mean_s", _as_it_is("page_time_mean_s"), 0.10),
     Compared("page_time_p50_s", _as_it_is("page_time_p50_s"), 0.10),
 )
+
+
+#: What each group of flows gets of all groups' goodput: `goodput_share.0` and so on, where there are several.
+SHARE = "goodput_share"
+SHARE_TOLERANCE = 0.15
+#: The metrics of which bounds are promised.
+BOUNDED = ("utilization", "delay_mean_s", "marks_per_s", "drops_per_s", "jain", SHARE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +106,11 @@ class Pair:
     verdict: Verdict
 
     @property
+    def bounded(self) -> bool:
+        """Returns whether it is one of those of which bounds are promised."""
+        return self.metric.split(".")[0] in BOUNDED
+
+    @property
     def real(self) -> Estimate:
         """The estimate over the real runs."""
         return Estimate.of(self.real_values, compared_bounds(self.metric))
@@ -140,6 +119,17 @@ class Pair:
     def simulated(self) -> Estimate:
         """The estimate over the simulated ones."""
         return Estimate.of(self.simulated_values, compared_bounds(self.metric))
+
+
+def _share(group: int) -> Compared:
+    return Compared(f"{SHARE}.{group}", lambda metrics, seconds: None, SHARE_TOLERANCE)
+
+
+def _goodput_share(run: Any, group: int) -> float | None:
+    """Returns what a group has of all groups' goodput."""
+    goodput = [each["goodput_bps"] or 0.0 for each in run.groups]
+    whole = math.fsum(goodput)
+    return goodput[group] / whole if whole else None
 
 
 def compared_bounds(metric: str) -> Bounds:
@@ -164,7 +154,7 @@ class Invalid:
 class Agreement:
     """One scenario on both sides.
 
-    real, simulated: the runs. changed: the keys that the simulator's side has otherwise.
+    real, simulated: the runs. changed: the simulator's own keys: those of `HOSTS`, and the caller's.
     emulations: of each real run that counts, how far it was from the ideal path. invalid: those that do not count.
     """
 
@@ -183,15 +173,24 @@ class Agreement:
     def pairs(self) -> tuple[Pair, ...]:
         """Every pair, metric by metric; those that apply on neither side are left out."""
         since, until = window_s(self.real)
-        pairs = []
-        for c in COMPARED:
-            real, simulated = (
-                tuple(v for run in side.runs if (v := c.of(run.metrics, until - since)) is not None)
-                for side in (self.real, self.simulated)
-            )
-            if real or simulated:
-                pairs.append(Pair(c.name, c.tolerance, real, simulated, _verdict(c, real, simulated)))
-        return tuple(pairs)
+        seconds = until - since
+        asked = [c for c in COMPARED if c.name != "jain" or len(self.real.runs[0].flows) > 1]
+        pairs = [self._pair(c, lambda run, c=c: c.of(run.metrics, seconds)) for c in asked]  # type: ignore[misc]
+        groups = len(self.real.runs[0].groups)
+        if groups > 1:
+            pairs += [
+                self._pair(_share(i), lambda run, i=i: _goodput_share(run, i))  # type: ignore[misc]
+                for i in range(groups)
+            ]
+        return tuple(pair for pair in pairs if pair is not None)
+
+    def _pair(self, c: Compared, of: Callable[[Any], float | None]) -> Pair | None:
+        real, simulated = (
+            tuple(v for run in side.runs if (v := of(run)) is not None) for side in (self.real, self.simulated)
+        )
+        if not real and not simulated:
+            return None
+        return Pair(c.name, c.tolerance, real, simulated, _verdict(c, real, simulated))
 
     @property
     def agrees(self) -> bool:
@@ -268,13 +267,17 @@ def validate(
     *,
     simulated: Mapping[str, object] | None = None,
     rootless: bool = False,
+    stored: Path | None = None,
+    keep: Callable[[Emulated], object] | None = None,
     progress: Progress | None = None,
 ) -> Agreement:
     """Runs a scenario on both sides.
 
     runs: real ones, one per seed from the scenario's on (at least 2: one has no interval). seeds: simulated ones.
-    simulated: keys that are otherwise on the simulator's side, beside those of `LINUX`.
+    simulated: keys that are otherwise on the simulator's side.
     rootless: as for `emulate`.
+    stored: a folder of real runs that `keep` wrote before; then none is measured.
+    keep: told each valid real run as soon as it is measured.
 
     Raises `ScenarioError`, `EmulationError`; `TooFewValidError` where fewer than two real runs are valid.
     """
@@ -282,9 +285,33 @@ def validate(
 
     if runs < 2 or seeds < 2:
         raise ValueError("runs and seeds: at least 2 each; one has no interval")
-    mapped, changed = as_linux(scenario, simulated)
-    ours = runner.run(mapped, seeds, series=INTERVAL_S)
-    theirs, emulations, invalid = [], [], []
+    scenario = as_linux(scenario)
+    changed = {**hosts(scenario), **(simulated or {})}
+    ours = runner.run(scenario.set_all(changed), seeds, series=INTERVAL_S)
+    if stored is None:
+        theirs, emulations, invalid = _measured(scenario, runs, rootless, keep, progress)
+    else:
+        theirs, emulations, invalid = _read(scenario, stored)
+    if len(emulations) < 2:
+        why = "; ".join(dict.fromkeys(reason for each in invalid for reason in each.because)) or "no other is stored"
+        raise TooFewValidError(
+            f"{scenario.name}: {len(emulations)} of {len(emulations) + len(invalid)} real runs were valid, 2 are "
+            f"needed: the machine is too busy or too slow for this rate ({why})"
+        )
+    return Agreement(real=theirs, simulated=ours, changed=changed, emulations=tuple(emulations), invalid=tuple(invalid))
+
+
+def _measured(
+    scenario: Scenario,
+    runs: int,
+    rootless: bool,
+    keep: Callable[[Emulated], object] | None,
+    progress: Progress | None,
+) -> tuple[Result, list[Mapping[str, Any]], list[Invalid]]:
+    """Returns valid real runs, how far each was from the ideal path, and those that do not count."""
+    theirs = []
+    emulations: list[Mapping[str, Any]] = []
+    invalid = []
     for i in range(runs):
         for attempt in range(ATTEMPTS):
 
@@ -296,36 +323,45 @@ def validate(
 
             seed = scenario.seed + i
             done = emulate(scenario, seed=seed, series=INTERVAL_S, rootless=rootless, progress=tell)
-            because = (*done.emulation["invalid_because"], *_without_ecn(done))
-            if done.valid and not because:
+            because = _not_counted(scenario, done.runs[0].flows, done.emulation)
+            if not because:
                 theirs.append(done.runs[0])
                 emulations.append(done.emulation)
+                if keep is not None:
+                    keep(done)
                 break
             invalid.append(Invalid(seed, because))
-    if len(theirs) < 2:
-        why = "; ".join(dict.fromkeys(reason for each in invalid for reason in each.because))
-        raise TooFewValidError(
-            f"{scenario.name}: {len(theirs)} of {len(theirs) + len(invalid)} real runs were valid, 2 are needed: "
-            f"the machine is too busy or too slow for this rate ({why})"
-        )
-    return Agreement(
-        real=Result(scenario, theirs),
-        simulated=ours,
-        changed=changed,
-        emulations=tuple(emulations),
-        invalid=tuple(invalid),
-    )
+    return Result(scenario, theirs), emulations, invalid
 
 
-def _without_ecn(done: Emulated) -> list[str]:
-    """Returns the flows that asked for ECN and did not get it, as where a SYN was lost: their marks became drops."""
-    entries = done.scenario.resolved["traffic"]
+def _read(scenario: Scenario, folder: Path) -> tuple[Result, list[Mapping[str, Any]], list[Invalid]]:
+    """Returns the same of runs that are stored."""
+    theirs: list[StoredRun] = []
+    invalid: list[Invalid] = []
+    for run in read(folder, scenario):
+        because = _not_counted(scenario, run.flows, run.emulation)
+        if because:
+            invalid.append(Invalid(run.seed, because))
+        else:
+            theirs.append(run)
+    emulations: list[Mapping[str, Any]] = [run.emulation for run in theirs]
+    return Stored(scenario, theirs), emulations, invalid
+
+
+def _not_counted(
+    scenario: Scenario, flows: Sequence[Mapping[str, Any]], emulation: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Returns why a real run does not count; nothing where it does.
+
+    Beside lateness: flows that asked for ECN and did not get it, as where a SYN was lost, whose marks became drops.
+    """
+    entries = scenario.resolved["traffic"]
     # Groups beyond the entries are calls' ways back: datagrams.
     ask = {i for i, entry in enumerate(entries) if entry.get("ecn", "off") != "off"}
-    asked = [flow["group"] in ask for flow in done.runs[0].flows]
-    kernel = done.emulation["kernel"]
-    return [
+    without = [
         f"flow {i} asked for ECN and did not get it"
-        for i, (wanted, found) in enumerate(zip(asked, kernel, strict=True))
-        if wanted and found["ecn"] is False
+        for i, (flow, found) in enumerate(zip(flows, emulation["kernel"], strict=True))
+        if flow["group"] in ask and found["ecn"] is False
     ]
+    late = emulation["invalid_because"]
+    return (*late, *without) if late or emulation["valid"] else ("not valid", *without)

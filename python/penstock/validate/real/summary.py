@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Sequence
 
 from penstock import _penstock
 from penstock.show.numbers import number, scale
 from penstock.validate.agreement import Verdict
-from penstock.validate.real.compare import COMPARED, Agreement, Pair
+from penstock.validate.real.compare import BOUNDED, Agreement
 
 
 def document(agreements: Sequence[Agreement]) -> str:
@@ -29,33 +31,65 @@ def word(verdict: Verdict) -> str:
 
 
 def markdown(agreements: Sequence[Agreement]) -> str:
-    """Returns the summary as Markdown: one row per scenario, first the metrics that the bounds are about, then
-    the others.
+    """Returns the summary as Markdown: how many pairs agree, metric by metric, and those that differ.
 
-    A cell is the real value, an arrow, the simulated one and the difference: bold where it differs, with an i where
-    only the interval lets it agree.
+    Only pairs of which bounds are promised are counted; `pairs_csv` has all.
     """
-    there = {pair.metric for each in agreements for pair in each.pairs}
-    others = [c.name for c in COMPARED if c.name in there and c.name not in HEADLINES]
-    return _markdown(agreements, HEADLINES) + "\n" + _markdown(agreements, others)
-
-
-def _markdown(agreements: Sequence[Agreement], names: Sequence[str]) -> str:
-    lines = ["| scenario | runs | " + " | ".join(names) + " |", "| --- " * (len(names) + 2) + "|"]
-    for each in agreements:
-        pairs = {pair.metric: pair for pair in each.pairs}
-        cells = [_cell(pairs[name]) if name in pairs else "–" for name in names]
-        again = f" (+ {len(each.invalid)} not counted)" if each.invalid else ""
-        lines.append(f"| {each.name} | {len(each.emulations)}{again} | " + " | ".join(cells) + " |")
+    pairs = [(each, pair) for each in agreements for pair in each.pairs if pair.bounded]
+    counted = [pair for _, pair in pairs if pair.verdict.agrees is not None]
+    agree = sum(pair.verdict.agrees is True for pair in counted)
+    alone = sum(pair.verdict.why == "interval" for pair in counted if pair.verdict.agrees)
+    lines = [
+        f"{len(agreements)} scenarios, {len(counted)} pairs: {agree} agree ({_per_cent(agree, len(counted))}), "
+        f"{alone} of them by their interval alone.",
+        "",
+        "| metric | bound | pairs | agree | by interval alone |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for name in BOUNDED:
+        mine = [pair for pair in counted if pair.metric.split(".")[0] == name]
+        if mine:
+            agree = sum(pair.verdict.agrees is True for pair in mine)
+            alone = sum(pair.verdict.why == "interval" for pair in mine if pair.verdict.agrees)
+            lines.append(f"| {name} | {mine[0].tolerance * 100:g} % | {len(mine)} | {agree} | {alone} |")
+    differ = [(each, pair) for each, pair in pairs if pair.verdict.agrees is False]
+    if differ:
+        lines += [
+            "",
+            "| scenario | runs | metric | real | simulated | difference |",
+            "| --- | ---: | --- | ---: | ---: | ---: |",
+        ]
+    for each, pair in differ:
+        factor, unit = scale(pair.metric, max(abs(pair.real.mean or 0.0), abs(pair.simulated.mean or 0.0)))
+        values = [f"{number(side, factor)} {unit}".rstrip() for side in (pair.real, pair.simulated)]
+        cells = [each.name, str(len(each.emulations)), pair.metric, *values, pair.verdict.difference]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _cell(pair: Pair) -> str:
-    largest = max(abs(pair.real.mean or 0.0), abs(pair.simulated.mean or 0.0))
-    if largest == 0:
-        return "0"
-    factor, unit = scale(pair.metric, largest)
-    text = f"{number(pair.real, factor)} → {number(pair.simulated, factor)} {unit}, {pair.verdict.difference}"
-    if pair.verdict.agrees is False:
-        return f"**{text}**"
-    return f"{text} i" if pair.verdict.why == "interval" else text
+def _per_cent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def pairs_csv(agreements: Sequence[Agreement]) -> str:
+    """Returns every pair as a row of comma-separated values."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(
+        "scenario,metric,bound,real,real_ci95,real_runs,simulated,simulated_ci95,seeds,difference,agrees,why".split(",")
+    )
+    for each in agreements:
+        for pair in each.pairs:
+            sides = [
+                value
+                for side in (pair.real, pair.simulated)
+                for value in (_digits(side.mean), _digits(side.ci95), str(side.n))
+            ]
+            agrees = {True: "yes", False: "no", None: ""}[pair.verdict.agrees]
+            bound = f"{pair.tolerance:g}" if pair.bounded else ""
+            rows.writerow([each.name, pair.metric, bound, *sides, pair.verdict.difference, agrees, pair.verdict.why])
+    return text.getvalue()
+
+
+def _digits(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
