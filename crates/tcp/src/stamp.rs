@@ -58,14 +58,19 @@ impl Stamp {
     }
 
     /// Returns when a round trip began that ends at `now` with this echo, and `now`: in whole
-    /// ticks, of which it takes at least one (Linux: `tcp_rtt_tsopt_us`).
+    /// ticks, of which it takes at least one (Linux: `tcp_rtt_tsopt_us`). An echo of a time to come
+    /// measures nothing.
     pub(crate) fn round_trip(self, now: Time, tick: Duration) -> Option<(Time, Time)> {
         if self == Stamp::NONE {
             return None;
         }
         let tick = tick.as_nanos();
         let ticks = now.as_nanos() / tick;
-        let since = u64::from((ticks as u32).wrapping_sub(self.0) & (HIGHEST - 1)).max(1);
+        let since = (ticks as u32).wrapping_sub(self.0) & (HIGHEST - 1);
+        if since >= HIGHEST / 2 {
+            return None;
+        }
+        let since = u64::from(since.max(1));
         let end = ticks.max(since);
         Some((Time::from_nanos((end - since) * tick), Time::from_nanos(end * tick)))
     }
@@ -138,6 +143,7 @@ mod tests {
         assert_eq!(trip(100, 900), Some(Duration::from_millis(1)));
         let wraps = 1000 << 31;
         assert_eq!(trip(wraps - 5000, wraps + 35_000), Some(Duration::from_millis(40)));
+        assert_eq!(trip(45_100, 5900), None, "from the future");
         assert_eq!(Stamp::NONE.round_trip(us(7), TICK), None);
     }
 

@@ -216,7 +216,11 @@ impl CongestionControl for Prague {
     }
 
     fn on_state(&mut self, _from: CaState, to: CaState, w: &mut Window) {
-        if to < CaState::Recovery || self.repairs {
+        if to < CaState::Recovery {
+            self.repairs = false;
+            return;
+        }
+        if self.repairs {
             return;
         }
         self.repairs = true;
@@ -410,5 +414,16 @@ mod tests {
         assert_eq!(p.frac, Some(40.0));
         steer(&mut p, &s, &mut w);
         near(p.frac.expect("a window"), 40.025);
+    }
+
+    /// The ACK that ends a recovery may begin the next: that is another loss, which halves too.
+    #[test]
+    fn each_recovery_halves() {
+        let (mut p, mut w) = steady(40.0, 0.1);
+        for left in [20.0, 10.0] {
+            p.on_state(CaState::Open, CaState::Recovery, &mut w);
+            assert_eq!((p.frac, w.ssthresh), (Some(left), left));
+            p.on_state(CaState::Recovery, CaState::Open, &mut w);
+        }
     }
 }
