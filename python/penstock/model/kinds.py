@@ -1264,6 +1264,9 @@ class _Tcp(_Traffic):
     window: The receiver's window: at most this much is outstanding; a whole number in [1, 268435456]; unit: segments;
         default: 1000; with profile ns-2: 20; with profile linux: 11586. Source: ns-2: window_; Linux: half of
         tcp_rmem's 32 MiB, which it grows to.
+    window_start: The receiver's window at the start, from which it grows to `window` with what arrives in a round
+        trip; a whole number in [1, 268435456]; unit: segments; left out: `window`, from the start. Source: Linux:
+        tcp_rcv_space_adjust, tcp_grow_window; half of tcp_rmem's 128 KiB is 45.
     delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false; with
         profile linux: true; with profile quic: true. Source: RFC 1122 4.2.3.2; RFC 9000 13.2.2; the papers do
         without.
@@ -1373,6 +1376,10 @@ class _Tcp(_Traffic):
     pacing_gain_start: The same in slow start: with fq below half of ssthresh, with always below ssthresh; a number in
         (0, 100]; left out: 2 with pacing fq, pacing_gain with always. Source: Linux: tcp_pacing_ss_ratio; s2n-quic
         has 2.
+    min_tso_segments: With recovery rack: new segments leave in bursts of what the pace of a millisecond has, or
+        Linux's would have, and of more below a round trip of 6 ms, but of so many at least and of 64 kB at most. 0:
+        they leave one by one; a whole number in [0, 64]; unit: segments; default: 0. Source: Linux: tcp_min_tso_segs,
+        which is 2.
     reduction: rack: a cut for a loss or a mark takes effect over a round trip, by proportional rate reduction, or at
         once; one of "prr", "at once"; default: prr. Source: RFC 9937; for marks: Linux.
     tlp: rack: a probe of the tail goes out after two round trips of silence; true or false; default: true. Source:
@@ -1500,6 +1507,7 @@ class _Tcp(_Traffic):
     header: str | None = None
     timestamps: bool | None = None
     window: int | None = None
+    window_start: int | None = None
     delayed_ack: bool | None = None
     delayed_ack_timeout: str | None = None
     delayed_ack_adapts: bool | None = None
@@ -1540,6 +1548,7 @@ class _Tcp(_Traffic):
     pacing: Literal["off", "fq", "always"] | None = None
     pacing_gain: float | None = None
     pacing_gain_start: float | None = None
+    min_tso_segments: int | None = None
     reduction: Literal["prr", "at once"] | None = None
     tlp: bool | None = None
     undo: bool | None = None
