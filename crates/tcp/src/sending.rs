@@ -41,7 +41,7 @@ impl Connection {
             if !self.plain && self.holds(now, force, io) {
                 return;
             }
-            self.put_out(now, self.next, io);
+            self.put_out::<false>(now, self.next, io);
             self.next += 1;
             left -= 1;
         }
@@ -164,10 +164,16 @@ impl Connection {
         self.p.pacing.by_fq() && self.max_sent < pace::FREE
     }
 
-    /// Returns when segment `seq` leaves the host, which is when it is sent, and its timestamp; and
-    /// keeps the record of that.
+    /// As [`Connection::leaves`], apart from what senders do that have none of it.
     #[inline(never)]
     fn written_down(&mut self, now: Time, seq: i64, syn: bool) -> (Time, Stamp) {
+        self.leaves(now, seq, syn)
+    }
+
+    /// Returns when segment `seq` leaves the host, which is when it is sent, and its timestamp; and
+    /// keeps the record of that.
+    #[inline(always)]
+    fn leaves(&mut self, now: Time, seq: i64, syn: bool) -> (Time, Stamp) {
         let at = if self.paced && !syn { self.departure(now, seq) } else { now };
         if let Some(log) = &mut self.log {
             log.sent(at, seq);
@@ -176,6 +182,7 @@ impl Connection {
     }
 
     /// Returns when a paced segment leaves.
+    #[inline(never)]
     fn departure(&mut self, now: Time, seq: i64) -> Time {
         if self.bursts.is_some() {
             return self.in_burst(now, seq);
@@ -203,7 +210,15 @@ impl Connection {
     /// Puts segment `seq` on the wire, unless the application has stopped.
     pub(crate) fn output(&mut self, now: Time, seq: i64, io: &mut impl Io) {
         if !self.stopped {
-            self.put_out(now, seq, io);
+            self.put_out::<false>(now, seq, io);
+        }
+    }
+
+    /// The same of a sender that keeps a record.
+    #[inline]
+    pub(crate) fn output_recorded(&mut self, now: Time, seq: i64, io: &mut impl Io) {
+        if !self.stopped {
+            self.put_out::<true>(now, seq, io);
         }
     }
 
@@ -229,8 +244,9 @@ impl Connection {
         (bits, if bits == Bits::NONE { Codepoint::NotEct } else { self.p.syn_field() })
     }
 
+    /// `RECORDED`: a record is kept of it.
     #[inline(always)]
-    fn put_out(&mut self, now: Time, seq: i64, io: &mut impl Io) {
+    fn put_out<const RECORDED: bool>(&mut self, now: Time, seq: i64, io: &mut impl Io) {
         let syn = seq == 0 && self.p.handshake;
         let retransmit = seq <= self.max_sent;
         // RFC 3168 6.1.2: CWR goes on the first new data segment; ns-2 puts it on retransmissions
@@ -242,8 +258,11 @@ impl Connection {
         let field = if retransmit { self.field_again } else { self.field };
         let (bits, ecn) = if syn { self.request() } else { (self.bits(reduced), field) };
         let idle = self.highest_ack == self.max_sent;
-        let (now, stamp) =
-            if self.plain { (now, Stamp::NONE) } else { self.written_down(now, seq, syn) };
+        let (now, stamp) = match () {
+            () if RECORDED => self.leaves(now, seq, syn),
+            () if self.plain => (now, Stamp::NONE),
+            () => self.written_down(now, seq, syn),
+        };
         io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced, stamp }, now);
         self.counters.sent += 1;
         if retransmit {

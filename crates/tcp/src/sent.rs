@@ -42,6 +42,15 @@ impl Sent {
     }
 }
 
+/// What is told of a segment that an ACK acknowledges.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledged {
+    /// As [`Sent::at`], [`Sent::times`] and [`Sent::sacked`].
+    pub(crate) at: Time,
+    pub(crate) times: u32,
+    pub(crate) sacked: bool,
+}
+
 /// The rate at which a connection delivered segments between the sending of one and its delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryRate {
@@ -64,7 +73,7 @@ pub struct DeliveryRate {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct News {
     /// The last segment that it newly acknowledges.
-    pub(crate) newest: Option<Sent>,
+    pub(crate) newest: Option<Acknowledged>,
     /// Each segment that it newly acknowledges was sent once (Karn).
     pub(crate) once: bool,
     /// Segments that it newly reports, in order or not.
@@ -96,7 +105,26 @@ pub(crate) struct SentLog {
     limited_until: u64,
     rate: Option<DeliveryRate>,
     /// The news of the last ACK.
-    newest: Option<Sent>,
+    newest: Option<Acknowledged>,
+}
+
+/// Of the segments delivered now the one that was sent last, which gives the rate: by what had been
+/// delivered then, and by the time.
+#[derive(Clone, Copy, Default)]
+struct Latest {
+    order: (u64, Time),
+    /// One more than its place; 0: there is none.
+    place: usize,
+}
+
+impl Latest {
+    #[inline]
+    fn take(&mut self, i: usize, segment: &Sent) {
+        let order = (segment.delivered, segment.at);
+        if order >= self.order {
+            *self = Latest { order, place: i + 1 };
+        }
+    }
 }
 
 impl SentLog {
@@ -112,7 +140,7 @@ impl SentLog {
     }
 
     /// Returns the last segment that the last ACK newly acknowledged.
-    pub(crate) fn newest(&self) -> Option<Sent> {
+    pub(crate) fn newest(&self) -> Option<Acknowledged> {
         self.newest
     }
 
@@ -173,7 +201,7 @@ impl SentLog {
     }
 
     /// Segment `seq` leaves. Those sent for the first time follow each other.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn sent(&mut self, now: Time, seq: i64) {
         if self.segments.is_empty() {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -224,76 +252,75 @@ impl SentLog {
         ack: &Ack,
         mut each: impl FnMut(i64, &Sent),
     ) -> News {
-        let before = self.delivered;
         let mut news = News { newest: None, once: true, delivered: 0, rate: None };
-        // Of the segments delivered now the one that was sent last gives the rate.
-        let mut latest: Option<Sent> = None;
-        while self.first <= ack.seq {
-            let Some(segment) = self.segments.pop_front() else { break };
-            self.first += 1;
-            news.once &= segment.times == 1;
-            news.newest = Some(segment);
+        let mut latest = Latest::default();
+        let before = self.delivered;
+        let n = usize::try_from(ack.seq + 1 - self.first).unwrap_or(0).min(self.segments.len());
+        for i in 0..n {
+            let segment = &self.segments[i];
+            let Sent { at, times, sacked, .. } = *segment;
+            news.once &= times == 1;
+            news.newest = Some(Acknowledged { at, times, sacked });
             self.lost -= u64::from(segment.lost);
             self.retrans -= u64::from(segment.rtx);
-            if segment.sacked {
+            if sacked {
                 self.above -= 1;
             } else {
-                self.deliver(now, &segment, &mut latest);
-                each(self.first - 1, &segment);
+                self.delivered += 1;
+                latest.take(i, segment);
+                each(self.first + i as i64, segment);
             }
         }
-        self.reported.acknowledge(self.first - 1);
-        for block in &ack.blocks[..usize::from(ack.n_blocks)] {
-            self.report(now, *block, &mut latest, &mut each);
-        }
         self.newest = news.newest;
+        if ack.n_blocks > 0 || !self.reported.is_empty() {
+            self.reported.acknowledge(self.first + n as i64 - 1);
+            for block in &ack.blocks[..usize::from(ack.n_blocks)] {
+                self.report(*block, n, &mut latest, &mut each);
+            }
+        }
         news.delivered = self.delivered - before;
-        if let Some(latest) = latest {
-            self.estimate(now, &latest);
+        if latest.place > 0 {
+            self.delivered_at = now;
+            self.estimate(now, latest.place - 1);
             news.rate = self.rate;
         }
+        self.segments.drain(..n);
+        self.first += n as i64;
         news
     }
 
-    /// An ACK reports a block.
+    /// An ACK reports a block. The first `acked` of the segments are acknowledged.
     fn report(
         &mut self,
-        now: Time,
         block: Block,
-        latest: &mut Option<Sent>,
+        acked: usize,
+        latest: &mut Latest,
         each: &mut impl FnMut(i64, &Sent),
     ) {
         let end = self.first + self.segments.len() as i64;
-        let (left, right) = (block.left.max(self.first), block.right.min(end));
-        let mut at = left;
-        loop {
-            let new = self.reported.skip(at);
-            if new >= right {
-                break;
-            }
+        let (left, right) = (block.left.max(self.first + acked as i64), block.right.min(end));
+        let mut new = self.reported.skip(left);
+        if new >= right {
+            return;
+        }
+        while new < right {
             let i = (new - self.first) as usize;
             let segment = self.segments[i];
             self.lost -= u64::from(segment.lost);
             self.retrans -= u64::from(segment.rtx);
             self.segments[i] = Sent { sacked: true, lost: false, rtx: false, ..segment };
             self.above += 1;
-            self.deliver(now, &segment, latest);
+            self.delivered += 1;
+            latest.take(i, &segment);
             each(new, &segment);
-            at = new + 1;
+            new = self.reported.skip(new + 1);
         }
         self.reported.add(Block { left, right });
     }
 
-    fn deliver(&mut self, now: Time, segment: &Sent, latest: &mut Option<Sent>) {
-        self.delivered += 1;
-        self.delivered_at = now;
-        let order = |s: &Sent| (s.delivered, s.at);
-        if latest.is_none_or(|l| order(segment) >= order(&l)) {
-            *latest = Some(*segment);
-        }
-    }
-
-    fn estimate(&mut self, now: Time, latest: &Sent) {
+    /// Segment `i` is the latest of those delivered now.
+    fn estimate(&mut self, now: Time, i: usize) {
+        let latest = &self.segments[i];
         self.first_sent = latest.at;
         let sending = latest.at.since(latest.first_sent);
         let acking = now.since(latest.delivered_at);

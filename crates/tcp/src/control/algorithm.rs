@@ -7,7 +7,7 @@ use crate::ecn::bits::Ecn;
 use crate::info::CaState;
 use crate::quirks::Quirks;
 use crate::rtt::{RttEstimator, RttParams};
-use crate::sent::{DeliveryRate, Sent};
+use crate::sent::{Acknowledged, DeliveryRate, Sent};
 use penstock_units::param::ParamError;
 use penstock_units::{Duration, Time};
 
@@ -24,7 +24,7 @@ pub(crate) struct Acked {
     pub(crate) delivered: i64,
     /// With [`CongestionControl::RECORDS`]: the last segment newly acknowledged, and whether it and
     /// all before it were sent once.
-    pub(crate) newest: Option<Sent>,
+    pub(crate) newest: Option<Acknowledged>,
     pub(crate) once: bool,
     /// Packets newly reported as marked.
     pub(crate) marked: i64,

@@ -302,17 +302,15 @@ impl PlusPlus {
 mod tests {
     use super::*;
     use crate::rtt::{RttEstimator, RttParams};
-    use crate::sent::{Sent, SentLog};
+    use crate::sent::Acknowledged;
 
     fn window(cwnd: f64) -> Window {
         Window { cwnd, ssthresh: f64::INFINITY }
     }
 
-    /// The record of a segment that was sent so long before `now`.
-    fn sent(now: Duration, rtt: Duration) -> Option<Sent> {
-        let mut log = SentLog::default();
-        log.sent((Time::ZERO + now).before(rtt), 0);
-        log.get(0).copied()
+    /// What is told of a segment that was sent so long before `now`.
+    fn sent(now: Duration, rtt: Duration) -> Option<Acknowledged> {
+        Some(Acknowledged { at: (Time::ZERO + now).before(rtt), times: 1, sacked: false })
     }
 
     /// An ACK at `now` ms of `newly` segments up to `seq`, after a round trip of `rtt` ms.

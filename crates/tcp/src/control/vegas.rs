@@ -11,7 +11,7 @@ use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::info::CaState;
 use crate::recovery::kind::Recovery;
-use crate::sent::Sent;
+use crate::sent::Acknowledged;
 use penstock_units::param::{num, num_open, OwnDefaults, ParamError, Under};
 use penstock_units::Time;
 
@@ -80,7 +80,7 @@ pub(crate) struct Vegas {
     linux: Option<InSegments>,
     first_sent: Option<Time>,
     /// The segment that the present ACK acknowledges, if it was under way.
-    newest: Option<Sent>,
+    newest: Option<Acknowledged>,
     base_rtt: f64,
     answered: bool,
     begin_seq: i64,

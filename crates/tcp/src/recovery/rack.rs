@@ -351,11 +351,9 @@ impl LossRecovery for Rack {
             bursts.look(s.min_rtt.get());
         }
         let (mut new, mut head) = (false, false);
-        loop {
-            // A window below one segment is one.
-            if log(c).in_flight() >= (c.window.cwnd as u64).max(1) {
-                break;
-            }
+        // A window below one segment is one.
+        let window = (c.window.cwnd as u64).max(1);
+        while log(c).in_flight() < window {
             let lost = if s.only_new { None } else { s.next_lost(log(c)) };
             let edge = c.highest_ack + i64::from(c.peer_window);
             let Some(seq) = lost.or((c.next <= edge && c.next < c.limit).then_some(c.next)) else {
@@ -649,7 +647,7 @@ impl State {
 
     /// Sends a segment, new or again.
     fn transmit(&mut self, c: &mut Connection, now: Time, seq: i64, io: &mut impl Io) {
-        c.output(now, seq, io);
+        c.output_recorded(now, seq, io);
         if seq >= c.next {
             c.next = seq + 1;
         } else if let Some(sent) = log_of(c).get(seq) {

@@ -47,6 +47,11 @@ impl Scoreboard {
         }
     }
 
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
     pub(crate) fn clear(&mut self) {
         self.blocks.clear();
     }
@@ -93,7 +98,8 @@ impl Scoreboard {
 
     /// Returns the segment at which to go on sending: past `seq` where it has been reported.
     pub(crate) fn skip(&self, seq: i64) -> i64 {
-        self.blocks.iter().find(|b| b.left <= seq && seq < b.right).map_or(seq, |b| b.right)
+        let i = self.blocks.partition_point(|b| b.right <= seq);
+        self.blocks.get(i).filter(|b| b.left <= seq).map_or(seq, |b| b.right)
     }
 }
 
