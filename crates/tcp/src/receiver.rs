@@ -20,6 +20,8 @@ pub struct Receiver {
     next: i64,
     /// Blocks received above it, the most recently changed first. SACK reports them in this order.
     ooo: Vec<Block>,
+    /// One past the highest segment received; what is not below it needs no search.
+    high: i64,
     /// The SYN settles it.
     feedback: Feedback,
     /// The mark that the next ACK reports. The feedback decides until when.
@@ -99,6 +101,7 @@ impl Receiver {
         Receiver {
             next: 0,
             ooo: Vec::new(),
+            high: 0,
             feedback: Feedback::None,
             level: Mark::None,
             marks: accecn::FIRST,
@@ -135,6 +138,7 @@ impl Receiver {
     pub fn reset(&mut self) {
         self.next = 0;
         self.ooo.clear();
+        self.high = 0;
         if !self.p.ecn_across_connections || self.feedback != Feedback::Echo {
             self.level = Mark::None;
         }
@@ -406,7 +410,8 @@ impl Receiver {
 
     /// Whether the segment has arrived before.
     fn has(&self, seq: i64) -> bool {
-        seq < self.next || self.ooo.iter().any(|b| b.left <= seq && seq < b.right)
+        let among = || self.ooo.iter().any(|b| b.left <= seq && seq < b.right);
+        seq < self.next || seq < self.high && among()
     }
 
     #[inline(always)]
@@ -418,7 +423,16 @@ impl Receiver {
                 self.next = self.ooo.remove(i).right;
             }
         } else if seq > self.next {
+            let high = self.high;
+            self.high = high.max(seq + 1);
             let mut merged = Block { left: seq, right: seq + 1 };
+            if seq > high {
+                return self.ooo.insert(0, merged);
+            }
+            if let Some(top) = self.ooo.first_mut().filter(|b| b.right == seq && seq == high) {
+                top.right += 1;
+                return;
+            }
             self.ooo.retain(|b| {
                 let touches = b.left <= merged.right && merged.left <= b.right;
                 if touches {

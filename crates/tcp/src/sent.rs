@@ -175,7 +175,10 @@ impl SentLog {
     /// Returns the first segment from `seq` on that no ACK has reported.
     #[inline]
     pub(crate) fn unreported(&self, seq: i64) -> i64 {
-        self.reported.skip(seq)
+        if self.get(seq).is_some_and(|s| s.sacked) {
+            return self.reported.skip(seq);
+        }
+        seq
     }
 
     /// Segment `seq`, which is under way, is lost, or its retransmission is. Returns what is
@@ -299,7 +302,7 @@ impl SentLog {
     ) {
         let end = self.first + self.segments.len() as i64;
         let (left, right) = (block.left.max(self.first + acked as i64), block.right.min(end));
-        let mut new = self.reported.skip(left);
+        let mut new = self.unreported(left);
         if new >= right {
             return;
         }
@@ -313,7 +316,7 @@ impl SentLog {
             self.delivered += 1;
             latest.take(i, &segment);
             each(new, &segment);
-            new = self.reported.skip(new + 1);
+            new = self.unreported(new + 1);
         }
         self.reported.add(Block { left, right });
     }
