@@ -581,7 +581,7 @@ DISCIPLINES = ("droptail", "fq-codel")
 
 
 def mix(found: Found) -> None:
-    """Four flows each of CUBIC, BBR and Prague."""
+    """Four flows each of CUBIC, BBR and Prague, and of Reno in place of Prague."""
     base = ps.Scenario.load(BASE)
     waits = {}
     for aqm in DISCIPLINES:
@@ -597,6 +597,10 @@ def mix(found: Found) -> None:
         waits[aqm] = metric(run, "delay_mean_s", 1e3)
         found.add(f"mix/{aqm}/delay", waits[aqm], FROM_ZERO)
     found.add("mix/fq-codel-droptail/delay", less(waits["fq-codel"], waits["droptail"]))
+    for pacing in ("off", "always"):
+        keys = {"traffic.2.tcp": "reno", "traffic.2.pacing": pacing}
+        run = ps.run(base.set_all({**keys, "duration": "120 s", "measure.from": "20 s"}), SEEDS)
+        found.add(f"mix/droptail/reno/pacing {pacing}", share(run, 2), PERCENT)
 
 
 PARTS: Mapping[str, Callable[[Found], None]] = {
