@@ -46,14 +46,15 @@ FOR = {
 
 #: What else a page should say of one.
 NOTES = {
-    "quic": """It is what quinn, neqo and s2n-quic have in common, by RFC 9002. The SYN stands for the handshake. A
-segment is a datagram of 1200 B: 1165 B of data, 35 B of QUIC's and 28 B of UDP's and IP's headers.
+    "quic": """It is what quinn, neqo and s2n-quic have in common, by RFC 9002. The SYN stands for
+the handshake. A segment is a datagram of 1200 B: 1165 B of data, 35 B of QUIC's and 28 B of UDP's
+and IP's headers.
 
 | stack | keys over the profile |
 | --- | --- |
 | quinn | none: `pacing_gain = 1.25` is the profile's |
 | neqo | `pacing_gain = 2`, `beta_ecn = 0.85`; `hystart = "rfc9406"` where that is on |
-| s2n-quic | `pacing_gain_start = 2`, `hystart = "rfc9406"`, `first_repair_free = true`, `undo = false` |
+| s2n-quic | `pacing_gain_start = 2`, `hystart = "rfc9406"`, `first_repair_free`, `undo = false` |
 
 Not modelled: ACK frequency, streams and their flow control, connection migration, path MTU
 discovery, ranges of ACKs beyond three, the delay that an ACK tells of, the bursts that a token

@@ -1,6 +1,6 @@
 //! A connection uses one of these ways of repairing losses. The parameters of all of them are here.
 
-use penstock_units::param::{Param, Ty, Under, Value, Values, PARAM};
+use penstock_units::param::{int, num, Param, Ty, Under, Value, Values, PARAM};
 
 /// The list. A line adds a way of repairing losses; the key `recovery` offers those in [`WORDS`].
 macro_rules! recoveries {
@@ -126,6 +126,47 @@ penstock_units::params! {
         /// rack, quic: a cut for a loss that turns out to be none is taken back: by DSACK, and with
         /// rack after a timeout by F-RTO.
         pub undo: bool { default: true, source: "RFC 3708, RFC 5682; Linux" },
+    }
+}
+
+penstock_units::params! {
+    /// What QUIC's way of repairing losses reads.
+    pub struct QuicParams: Default {
+        /// quic: a transmission is lost once one that was sent so many later has arrived.
+        pub packet_threshold: u32 {
+            ty: int(1, 10_000),
+            unit: "packets",
+            default: 3,
+            quiet: true,
+            source: "RFC 9002 6.1.1: kPacketThreshold",
+        },
+        /// quic: a transmission is lost once a later one has arrived and so many round trips have
+        /// passed, 1 ms at least.
+        pub time_threshold: f64 {
+            ty: num(1.0, 100.0),
+            unit: "round trips",
+            default: 1.125,
+            quiet: true,
+            source: "RFC 9002 6.1.2: kTimeThreshold, kGranularity",
+        },
+        /// quic: so many probes go out when nothing has arrived for the probe timeout: new
+        /// segments, or the oldest again.
+        pub pto_probes: u32 {
+            ty: int(1, 2),
+            default: 2,
+            quiet: true,
+            source: "RFC 9002 6.2.4",
+        },
+        /// quic: losses that span so many probe timeouts leave the smallest window, `cwnd_floor`.
+        pub persistent_congestion: f64 {
+            ty: num(1.0, 1000.0),
+            unit: "probe timeouts",
+            default: 3,
+            quiet: true,
+            source: "RFC 9002 7.6.1: kPersistentCongestionThreshold",
+        },
+        /// quic: one lost segment is sent again at once, however much is in flight.
+        pub first_repair_free: bool { default: false, quiet: true, source: "RFC 9002 7.3.2; s2n-quic" },
     }
 }
 
