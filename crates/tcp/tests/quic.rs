@@ -68,6 +68,19 @@ fn nine_eighths_of_a_round_trip_are_the_other() {
     }
 }
 
+/// A hundred round trips of 100 ms are more than the largest timeout, 2 s, of which 100 ms are over.
+#[test]
+fn no_loss_is_waited_for_longer_than_the_largest_timeout() {
+    let mut p = quic(10);
+    p.quic.time_threshold = 100.0;
+    p.rtt.max_rto = Duration::from_millis(2000);
+    let mut s = opened(p);
+    s.wait(100).sack(0, &[(2, 2)]);
+    near(s.rto_ms(), 1900.0);
+    s.timer();
+    assert_eq!(s.tcp.info().state, CaState::Recovery);
+}
+
 /// With a threshold of five the third report is not enough.
 #[test]
 fn the_threshold_of_packets_is_a_key() {

@@ -289,7 +289,9 @@ impl State {
         let threshold = u64::from(q.packet_threshold);
         let latest = self.latest.as_secs_f64();
         let rtt = c.rtt.srtt(&c.p.rtt).map_or(latest, |srtt| srtt.max(latest));
-        let wait = Duration::from_secs_f64(q.time_threshold * rtt).max(GRANULARITY);
+        // No longer than any timer, lest it lie beyond all time where round trips are absurd.
+        let wait = Duration::from_secs_f64(q.time_threshold * rtt).min(c.p.rtt.max_rto);
+        let wait = wait.max(GRANULARITY);
         let long = Duration::from_secs_f64(q.persistent_congestion * base(c).as_secs_f64());
         let (mut cut, mut persistent) = (false, false);
         self.loss_at = None;
