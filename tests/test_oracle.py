@@ -99,7 +99,8 @@ def test_the_simulator_takes_the_scenario_of_each_control(name: str) -> None:
     written = setting.scenario(simulated=True)
     resolved = Scenario.from_toml("".join(f"{key} = {literal(value)}\n" for key, value in written.items())).resolved
     link, flows, aqm = resolved["topology"]["bottleneck"], resolved["traffic"][0], resolved["aqm"]
-    assert (resolved["profile"], resolved["overhead"], flows["segment"]) == ("linux", "66 B", "1448 B")
+    on_the_wire = (resolved["overhead"], flows["timestamps"], flows["segment"])
+    assert (resolved["profile"], *on_the_wire) == ("linux", "54 B", True, "1448 B")
     assert flows["tcp"] == setting.cc
     assert flows["recovery"] == "rack"
     assert flows["ecn"] == ("off" if setting.cc == "vegas" else "classic")
