@@ -164,7 +164,11 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
         for each in processes[::-1]:
             each.send_signal(signal.SIGTERM)
         for each in processes:
-            each.wait(FOREVER_S)
+            try:  # a worker of Dask may wait long for a scheduler that is gone
+                each.wait(5)
+            except subprocess.TimeoutExpired:
+                each.kill()
+                each.wait()
 
 
 def swept(small: Path, out: Path, address: str, **configured: str) -> subprocess.CompletedProcess[str]:
