@@ -27,6 +27,7 @@ from pathlib import Path
 from measures.command import parallel, start_up
 from measures.disciplines import disciplines, own
 from measures.flows import growth, memory
+from measures.hosts import hosts
 from measures.instructions import floor, instructions
 from measures.paths import paths
 from measures.plan import Plan
@@ -49,6 +50,7 @@ BLOCKS: dict[str, tuple[str, Callable[[Plan], str]]] = {
     "speed": ("Speed on B1 to B4", speed),
     "likeness": ("The work is alike", likeness),
     "instructions": ("Instructions", instructions),
+    "hosts": ("Today's hosts", hosts),
     "floor": ("Where the instructions go", floor),
     "growth": ("From 10 to 10,000 flows", growth),
     "paths": ("More links than one", paths),

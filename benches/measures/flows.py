@@ -159,6 +159,10 @@ def memory(_: Plan) -> str:
         each = (peak(UNDER_WAY % large)[0] - peak(UNDER_WAY % small)[0]) / (10 * (large - small))
         what = "a TCP packet in flight, with what both ends keep of it"
         rows.append([what, f"{each:.0f} B", *beside("packet in flight", each)])
+        recorded = 'profile = "linux"\n' + UNDER_WAY
+        each = (peak(recorded % large)[0] - peak(recorded % small)[0]) / (10 * (large - small))
+        what = 'the same under `profile = "linux"`, with the record of its transmission'
+        rows.append([what, f"{each:.0f} B", *beside("packet on record", each)])
         say("100,000 flows")
         size, document = peak(CROWD)
         cost = f"{document['packets']:,} packets through, {document['cpu_s']:.1f} CPU s"

@@ -394,6 +394,7 @@ const KERNELS: &[&str] = &[
     "delayed_ack_timeout",
     "delayed_ack_adapts",
     "quickack",
+    "sack_compression",
     "pacing",
     "min_rto",
     "max_rto",

@@ -1,16 +1,27 @@
 //! For how long a receiver holds an ACK back: RFC 1122, 4.2.3.2, and how Linux adapts it
 //! (`tcp_event_data_recv`, `tcp_send_delayed_ack`). A connection begins with ACKs that are not held
 //! back, so that slow start has one for each segment. Later the wait follows the gaps between
-//! segments, within the round trip that the handshake has shown.
+//! segments, within the round trip that the handshake has shown. While a segment is missing, three
+//! duplicate ACKs go at once; later ones wait for each other (`__tcp_ack_snd_check`).
 //!
 //! Departs from Linux: an ACK is held back until the second segment whatever that one's size, and
-//! growth of the receive buffer does not begin quick ACKs again.
+//! growth of the receive buffer does not begin quick ACKs again. Duplicate ACKs wait within the
+//! handshake's round trip, not within what timestamps measure where that is less; their timer has no
+//! slack; and an ACK that would forget a block goes with the segment that makes it do so, not before.
 
+use crate::params::TcpParams;
+use crate::segment::Block;
 use penstock_units::{Duration, Time};
 
 /// No adapted wait is longer (Linux: a jiffy less than `TCP_DELACK_MAX`), and without a sample of
 /// the round trip none that is bounded by it.
 const LONGEST: Duration = Duration::from_millis(199);
+/// Duplicate ACKs that go at once (`TCP_FASTRETRANS_THRESH`).
+const AT_ONCE: u32 = 3;
+/// The most that become one ACK (`tcp_comp_sack_nr`).
+const MERGED: u32 = 44;
+/// The blocks that a receiver remembers (`TCP_NUM_SACKS`).
+const BLOCKS: usize = 4;
 
 /// What a receiver keeps that adapts.
 #[derive(Clone, Debug)]
@@ -26,14 +37,32 @@ pub(crate) struct Held {
     /// When the SYN was answered, and how long the first data took from there.
     answered: Time,
     rtt: Option<Duration>,
+    /// Duplicate ACKs wait at most so long.
+    compression: Duration,
+    /// The segment that they ask for, how many have gone at once, and how many wait.
+    missing: i64,
+    gone: u32,
+    merged: u32,
 }
 
 impl Held {
-    pub(crate) fn new(least: Duration, adapts: bool, quick: u32) -> Self {
+    /// Returns the state of a receiver, where something adapts.
+    pub(crate) fn new(p: &TcpParams) -> Option<Box<Self>> {
+        let compression = if p.sack() { p.sack_compression } else { Duration::ZERO };
+        let any = p.delayed_ack_adapts || p.quickack > 0 || compression > Duration::ZERO;
+        let (least, adapts) = (p.delayed_ack_timeout, p.delayed_ack_adapts);
+        (p.delayed_ack && any).then(|| Box::new(Held::with(least, adapts, p.quickack, compression)))
+    }
+
+    fn with(least: Duration, adapts: bool, quick: u32, compression: Duration) -> Self {
         Held {
             least,
             adapts,
             quick,
+            compression,
+            missing: 0,
+            gone: 0,
+            merged: 0,
             left: 0,
             wait: least,
             last: None,
@@ -44,7 +73,8 @@ impl Held {
 
     /// The SYN is answered.
     pub(crate) fn open(&mut self, now: Time) {
-        *self = Held { answered: now, ..Held::new(self.least, self.adapts, self.quick) };
+        let fresh = Held::with(self.least, self.adapts, self.quick, self.compression);
+        *self = Held { answered: now, ..fresh };
     }
 
     /// The next `n` ACKs are not held back.
@@ -81,8 +111,32 @@ impl Held {
         Some(self.wait.min(longest.max(self.least)).min(LONGEST.max(self.least)))
     }
 
+    /// A segment has come while the one with number `missing` has not; what has come behind that is
+    /// `blocks`, the newest first. Returns how long the segment's ACK may wait for others, from the
+    /// first that waits; `None`: it goes at once.
+    pub(crate) fn merges(&mut self, missing: i64, blocks: &[Block]) -> Option<Duration> {
+        if self.compression == Duration::ZERO || self.left > 0 {
+            return None;
+        }
+        if std::mem::replace(&mut self.missing, missing) != missing {
+            self.gone = 0;
+        }
+        if self.gone < AT_ONCE {
+            self.gone += 1;
+            return None;
+        }
+        let forgets = || blocks.len() > BLOCKS && blocks[0].right - blocks[0].left == 1;
+        if self.merged >= MERGED || self.merged > 0 && forgets() {
+            return None;
+        }
+        self.merged += 1;
+        let trip = Duration::from_ticks(self.rtt.unwrap_or(Duration::ZERO).as_ticks() / 20);
+        Some(self.compression.min(trip))
+    }
+
     /// An ACK goes out.
     pub(crate) fn sent(&mut self) {
+        self.merged = 0;
         if self.left > 0 {
             self.left -= 1;
             if self.left == 0 {
@@ -108,7 +162,7 @@ mod tests {
     }
 
     fn held(quick: u32) -> Held {
-        let mut h = Held::new(Duration::from_millis(40), true, quick);
+        let mut h = Held::with(Duration::from_millis(40), true, quick, Duration::from_millis(1));
         h.open(ms(0));
         h
     }
@@ -154,5 +208,42 @@ mod tests {
         assert_eq!(waits(&h), Some(40.0), "300 ms are not more than the timeout");
         h.data(ms(717));
         assert_eq!(waits(&h), None);
+    }
+
+    /// Segment 5 is missing: the ACKs of 6, 7 and 8 go, 44 wait for a twentieth of 10 ms and the
+    /// next goes. When 5 has come and 100 is missing, three go again. With more blocks than a receiver
+    /// remembers no new one waits behind another.
+    #[test]
+    fn duplicate_acks_wait_for_each_other() {
+        let mut h = held(0);
+        h.data(ms(10));
+        let all = |right| [Block { left: 6, right }];
+        assert_eq!([7, 8, 9].map(|right| h.merges(5, &all(right))), [None; 3]);
+        let wait = Some(Duration::from_micros(500));
+        assert!((10..54).all(|right| h.merges(5, &all(right)) == wait));
+        assert_eq!(h.merges(5, &all(54)), None, "44 wait");
+        h.sent();
+        assert_eq!(h.merges(5, &all(55)), wait);
+        assert_eq!([0; 3].map(|_| h.merges(100, &all(101))), [None; 3], "another is missing");
+        h.sent();
+        let far = |n: i64| -> Vec<Block> {
+            (0..n).rev().map(|i| Block { left: 110 + 2 * i, right: 111 + 2 * i }).collect()
+        };
+        assert_eq!([4, 5].map(|n| h.merges(100, &far(n))), [wait, None]);
+        h.sent();
+        assert_eq!(h.merges(100, &far(6)), wait, "none waits yet");
+    }
+
+    /// A wait is at most what is asked for, and quick ACKs do not wait.
+    #[test]
+    fn duplicate_acks_wait_no_longer_than_asked() {
+        let mut h = held(5);
+        h.data(ms(100));
+        assert!((0..5).all(|_| {
+            h.sent();
+            h.merges(5, &[]).is_none()
+        }));
+        assert!([h.merges(5, &[]), h.merges(5, &[])].iter().all(Option::is_none), "three");
+        assert_eq!(h.merges(5, &[]), Some(Duration::from_millis(1)));
     }
 }

@@ -142,6 +142,15 @@ penstock_units::params! {
             quiet: true,
             source: "Linux: TCP_MAX_QUICKACKS",
         },
+        /// With delayed ACKs and SACK: after three duplicate ACKs, those of further segments out of
+        /// order wait for each other so long, but no longer than a twentieth of the handshake's round
+        /// trip.
+        pub sack_compression: Duration {
+            default: "0 s",
+            linux: "1 ms",
+            quiet: true,
+            source: "Linux: tcp_comp_sack_delay_ns",
+        },
         /// Congestion window after the handshake.
         pub initial_window: u32 {
             ty: int(1, 1000),

@@ -96,8 +96,7 @@ pub enum Reply {
 impl Receiver {
     /// Returns a receiver that has received nothing.
     pub fn new(p: &Arc<TcpParams>) -> Self {
-        let held = (p.delayed_ack && (p.delayed_ack_adapts || p.quickack > 0))
-            .then(|| Box::new(Held::new(p.delayed_ack_timeout, p.delayed_ack_adapts, p.quickack)));
+        let held = Held::new(p);
         Receiver {
             next: 0,
             ooo: Vec::new(),
@@ -225,6 +224,9 @@ impl Receiver {
         let news = self.take_mark(s);
         if SPECIAL && self.held.is_some() {
             self.adapt(now, echoes);
+            if !news && !self.ooo.is_empty() && self.merges(now) {
+                return Reply::Later;
+            }
         }
         if let Some(delay) = self.delay {
             // At once: the second segment, whatever is out of order or fills a gap, news of marks.
@@ -289,6 +291,15 @@ impl Receiver {
         if self.delay.is_none() {
             self.delayed_until = Time::NEVER;
         }
+    }
+
+    /// A segment is out of order. Returns whether its ACK waits for those of others.
+    #[cold]
+    #[inline(never)]
+    fn merges(&mut self, now: Time) -> bool {
+        let wait = self.held.as_mut().and_then(|held| held.merges(self.next, &self.ooo));
+        self.delayed_until = wait.map_or(Time::NEVER, |wait| self.delayed_until.min(now + wait));
+        wait.is_some()
     }
 
     /// A held-back ACK is due.

@@ -1278,6 +1278,9 @@ class _Tcp(_Traffic):
         tcp_event_data_recv.
     quickack: With delayed ACKs: so many at the start, and after a pause longer than a timeout, are not delayed; a
         whole number in [0, 1000]; unit: ACKs; default: 0; with profile linux: 16. Source: Linux: TCP_MAX_QUICKACKS.
+    sack_compression: With delayed ACKs and SACK: after three duplicate ACKs, those of further segments out of order
+        wait for each other so long, but no longer than a twentieth of the handshake's round trip; a time with its
+        unit, for example "40 ms"; default: 0 s; with profile linux: 1 ms. Source: Linux: tcp_comp_sack_delay_ns.
     min_rto: Lower bound of the retransmission timeout, before back-off; with the clock linux that of the deviation in
         it; a time with its unit, for example "40 ms"; default: 1 s; with profile ns-2: 200 ms; with profile linux:
         200 ms; with profile quic: 0 s. Source: RFC 6298 (2.4); Linux: TCP_RTO_MIN; RFC 9002 has none.
@@ -1512,6 +1515,7 @@ class _Tcp(_Traffic):
     delayed_ack_timeout: str | None = None
     delayed_ack_adapts: bool | None = None
     quickack: int | None = None
+    sack_compression: str | None = None
     min_rto: str | None = None
     max_rto: str | None = None
     initial_rto: str | None = None
