@@ -360,6 +360,9 @@ impl TcpParams {
         if self.timestamps && self.rtt.tick < Duration::from_micros(1) {
             return refuse("tick", "must be at least 1 us with timestamps, whose clock it is");
         }
+        if self.timestamps && self.recovery == Recovery::Quic {
+            return refuse("timestamps", "must be false with recovery \"quic\", which has none");
+        }
         if self.rtt.min_rto > self.rtt.max_rto {
             return refuse("min_rto", "must not be above max_rto");
         }
