@@ -14,8 +14,8 @@ COUNTED = (5.0, 7.0)
 BRIEFLY = (0.5, 0.7)
 #: What stands in the first column, the name of the target, and what is changed in B2.
 SENDERS = (
-    ("CUBIC with SACK, `profile = \"rfc\"`", "", ("profile=rfc", "cubic", "recovery=sack")),
-    ("CUBIC, `profile = \"linux\"`", "Linux's CUBIC", ("profile=linux", "cubic")),
+    ('CUBIC with SACK, `profile = "rfc"`', "", ("profile=rfc", "cubic", "recovery=sack")),
+    ('CUBIC, `profile = "linux"`', "Linux's CUBIC", ("profile=linux", "cubic")),
     ("BBR", "BBR", ("profile=linux", "bbr")),
     ("BBR version 3", "", ("profile=linux", "bbr3")),
     ("Prague", "", ("profile=linux", "prague")),
