@@ -30,7 +30,7 @@ const BATCH: u64 = 128;
 /// long one and is known early: each is nearly in order by itself, and has a line of its own.
 #[repr(C, align(64))]
 pub(crate) struct Inbox {
-    /// Arrivals from other links.
+    /// Arrivals from other links, and those that had an event of their own.
     links: Line,
     /// The first arrival or service that is waited for. [`Time::NEVER`] while there is nothing.
     first: Time,
@@ -117,6 +117,13 @@ impl Inbox {
             Origin::Link(_) => &mut self.links,
         };
         self.patience != Duration::ZERO && line.insert(event)
+    }
+
+    /// Takes an arrival whose event has come. Those come in order, whatever hosts have sent ahead of
+    /// time.
+    #[inline]
+    pub(crate) fn take_late(&mut self, event: Event) -> bool {
+        self.links.insert(event)
     }
 
     /// The first arrival.
