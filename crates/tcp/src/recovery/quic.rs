@@ -370,7 +370,7 @@ impl State {
             return None;
         }
         while let Some(sent) = l.get(self.resent) {
-            if sent.lost && !sent.rtx {
+            if sent.waits() {
                 return Some(self.resent);
             }
             self.resent += 1;

@@ -582,7 +582,7 @@ impl State {
         let mut seq = first;
         let mut all = true;
         while let Some(sent) = l.get(seq).copied() {
-            if !sent.lost && !sent.ever_rtx() {
+            if !sent.lost() && !sent.ever_rtx() {
                 if !self.newest.is_after(sent.at, seq) {
                     break;
                 }
@@ -605,7 +605,7 @@ impl State {
         }
         // What was sent again, in order of sending.
         let live = |l: &SentLog, (at, seq): (Time, i64)| {
-            l.get(seq).filter(|s| s.at == at && !s.sacked && (s.rtx || !s.lost)).copied()
+            l.get(seq).filter(|s| s.at == at && !s.sacked() && !s.waits()).copied()
         };
         while self.again.front().is_some_and(|first| live(l, *first).is_none()) {
             self.again.pop_front();
@@ -637,7 +637,7 @@ impl State {
             return None;
         }
         while let Some(sent) = l.get(self.resent) {
-            if sent.lost && !sent.rtx {
+            if sent.waits() {
                 return Some(self.resent);
             }
             self.resent += 1;
