@@ -3,7 +3,7 @@
 //! in Linux's `tcp_rate.c`, in segments.
 
 use crate::recovery::scoreboard::Scoreboard;
-use crate::segment::{Ack, Block};
+use crate::segment::{Ack, Block, MAX_BLOCKS};
 use penstock_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -138,6 +138,8 @@ pub(crate) struct SentLog {
     /// The segments that ACKs have reported above the cumulative one: the scoreboard finds what is
     /// new in a block.
     reported: Scoreboard,
+    /// The blocks of the last ACK, most of which the next one repeats.
+    repeated: [Block; MAX_BLOCKS],
     /// The number of the segments under way that those are.
     above: u64,
     /// Those that are lost, and those of the lost whose retransmission is outstanding.
@@ -337,6 +339,7 @@ impl SentLog {
             for block in &ack.blocks[..usize::from(ack.n_blocks)] {
                 self.report(*block, n, &mut latest, &mut each);
             }
+            self.repeated = ack.blocks;
         }
         news.delivered = self.delivered - before;
         if latest.place > 0 {
@@ -359,7 +362,11 @@ impl SentLog {
     ) {
         let end = self.first + self.segments.len() as i64;
         let (left, right) = (block.left.max(self.first + acked as i64), block.right.min(end));
-        let mut new = self.unreported(left);
+        let before = self.repeated.iter().find(|b| b.left == block.left);
+        let mut new = before.map_or(left, |b| left.max(b.right));
+        if new < right {
+            new = self.unreported(new);
+        }
         if new >= right {
             return;
         }
@@ -373,7 +380,10 @@ impl SentLog {
             self.delivered += 1;
             latest.take(i, &segment, self.delivered);
             each(new, &segment);
-            new = self.unreported(new + 1);
+            new += 1;
+            if new < right {
+                new = self.unreported(new);
+            }
         }
         self.reported.add(Block { left, right });
     }
