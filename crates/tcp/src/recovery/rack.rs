@@ -646,6 +646,7 @@ impl State {
     }
 
     /// Sends a segment, new or again.
+    #[inline(always)]
     fn transmit(&mut self, c: &mut Connection, now: Time, seq: i64, io: &mut impl Io) {
         c.output_recorded(now, seq, io);
         if seq >= c.next {
