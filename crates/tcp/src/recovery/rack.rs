@@ -352,7 +352,7 @@ impl LossRecovery for Rack {
         }
         let (mut new, mut head) = (false, false);
         // A window below one segment is one.
-        let window = (c.window.cwnd as u64).max(1);
+        let window = (c.window.cwnd as i64).max(1) as u64;
         while log(c).in_flight() < window {
             let lost = if s.only_new { None } else { s.next_lost(log(c)) };
             let edge = c.highest_ack + i64::from(c.peer_window);
@@ -563,16 +563,19 @@ impl State {
     // ---- losses -------------------------------------------------------------------------------
 
     /// 6.2, step 5: finds what is lost. Returns for how long what may be late has to be waited for.
+    #[inline]
     fn detect(&mut self, c: &mut Connection, now: Time) -> Option<Duration> {
-        if self.newest.end == 0 {
+        let in_order = |sent: &Sent| !sent.sacked() && !self.newest.is_after(sent.at, self.judged);
+        if self.again.is_empty() && log_of(c).get(self.judged).is_none_or(in_order) {
             return None;
         }
+        self.find_lost(c, now)
+    }
+
+    #[inline(never)]
+    fn find_lost(&mut self, c: &mut Connection, now: Time) -> Option<Duration> {
         let l = c.log.as_mut().expect("RACK has a record kept");
         let first = l.unreported(self.judged);
-        let is_later = |sent: &Sent| !self.newest.is_after(sent.at, first);
-        if self.again.is_empty() && l.get(first).is_none_or(is_later) {
-            return None; // in order
-        }
         let recovers = self.state >= CaState::Recovery;
         let srtt = self.srtt.unwrap_or(Duration::from_ticks(u64::MAX / 4));
         let min_rtt = self.min_rtt.get().unwrap_or(Duration::ZERO);
