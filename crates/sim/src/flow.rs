@@ -79,12 +79,12 @@ pub(crate) struct Tcp {
     pub(crate) passed_over: Time,
     pub(crate) moves_to: Time,
     /// What had been counted when the measured window began; from its end on, what was counted in
-    /// it.
-    pub(crate) window: Snapshot,
+    /// it. `None`: nothing.
+    pub(crate) window: Option<Box<Snapshot>>,
 }
 
 /// Counters at an end of the measured window, or within it.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(crate) struct Snapshot {
     pub(crate) acked_bytes: u64,
     pub(crate) counters: Counters,
@@ -95,6 +95,11 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
+    /// Puts it away, unless nothing was counted.
+    pub(crate) fn kept(self) -> Option<Box<Self>> {
+        (self != Snapshot::default()).then(|| Box::new(self))
+    }
+
     /// Returns what has come since `then`.
     pub(crate) fn since(self, then: Self) -> Self {
         Snapshot {
@@ -238,7 +243,7 @@ impl Tcp {
             segments: EventLine::EMPTY,
             app,
             acked_before: 0,
-            window: Snapshot::default(),
+            window: None,
             began: Time::ZERO,
             passed_over: Time::NEVER,
             moves_to: Time::NEVER,
@@ -332,6 +337,11 @@ impl Tcp {
             0
         };
         (self.acked_before + full - i64::from(short)).max(0) as u64
+    }
+
+    /// Returns what [`Tcp::window`] says.
+    pub(crate) fn in_window(&self) -> Snapshot {
+        self.window.as_deref().copied().unwrap_or_default()
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
