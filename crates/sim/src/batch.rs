@@ -66,7 +66,7 @@ fn go_straight(
 }
 
 /// The packet at `index` comes to a link by an event of its own. What is in the link's inbox may go
-/// before it. It waits there for the others, unless it belongs too far ahead there, too.
+/// before it.
 #[inline]
 pub(crate) fn arrive(
     net: &mut Network,
@@ -76,14 +76,6 @@ pub(crate) fn arrive(
     link: u32,
     index: u32,
 ) {
-    let inbox = &mut net.inboxes[link as usize];
-    if inbox.keeps() && inbox.take_late(*event) {
-        net.events -= 1; // it counts where the link takes it in
-        if let Some(due) = inbox.call(event.time()) {
-            net.sched.push(due, Kind::Inbox, link);
-        }
-        return;
-    }
     let p = net.packets.items[index as usize];
     net.capture_in(event.time(), link, p, flows);
     let service = take_in_until(net, links, flows, event, link, Some(index));
