@@ -19,7 +19,8 @@ use penstock_queue::{AqmConfig, Link, LinkConfig, Ring};
 use penstock_units::{Duration, Time};
 
 /// A packet is sorted in if it belongs within the last `NEAR` places. One that belongs further
-/// ahead gets an event of its own.
+/// ahead gets an event of its own: so do most of those that are sent before a pace lets them go. When
+/// the event comes it waits here for the others all the same, if it can.
 const NEAR: usize = 16;
 /// An inbox pays from this many packets per link delay.
 const WORTH: u64 = 8;
