@@ -436,7 +436,7 @@ impl State {
         if acked > 0 {
             self.timeouts = 0;
             self.purpose = Purpose::Timeout;
-            c.timed = None; // the record gives every ACK's sample
+            c.timed = Time::NEVER; // the record gives every ACK's sample
             c.advance(now, ack);
             self.judged = self.judged.max(ack.seq + 1);
             self.resent = self.resent.max(ack.seq + 1);
@@ -938,7 +938,7 @@ impl State {
         c.recover = c.max_sent;
         c.last_event = Event::Timeout;
         c.counters.timeouts += 1;
-        c.timed = None;
+        c.timed = Time::NEVER;
         c.back_off();
         self.srtt = srtt(c);
         c.set_timer(now);
