@@ -65,14 +65,14 @@ pub(crate) struct Tcp {
     pub(crate) full: u32,
     pub(crate) last: (i64, u32),
     pub(crate) p: Arc<TcpParams>,
-    /// Bytes of the present transfer; `None`: without end.
+    /// Bytes of the present transfer, or of a long one to come; `None`: without end.
     pub(crate) bytes: Option<u64>,
     pub(crate) sender: Sender,
     pub(crate) app: TcpApp,
     /// Payload bytes acknowledged by earlier connections, less what the last segments of earlier
     /// transfers of this connection lack.
     pub(crate) acked_before: i64,
-    /// When the present transfer began.
+    /// When the present transfer began, or a long one will begin.
     pub(crate) began: Time,
     /// When an event of the timer comes that has been passed over, and for when it schedules the
     /// next one then. [`Time::NEVER`]: there is none. See [`Tcp::foresees`].
@@ -114,7 +114,7 @@ impl Snapshot {
 /// What runs over TCP. Sessions of the web and viewers are boxed: transfers, of which there may be
 /// a hundred thousand, need a third of their memory.
 pub(crate) enum TcpApp {
-    Ftp { start: Time, stop: Option<Time>, bytes: Option<u64> },
+    Ftp { stop: Option<Time> },
     Web(Box<WebSession>),
     Browser(Box<Connection>),
     Video(Box<Viewer>),
@@ -171,8 +171,8 @@ impl Flow {
         let mut rng = Rng::stream(seed, &format!("flow/{}/{}", c.group, c.index));
         let kind = match &c.app {
             App::Ftp { tcp, start, stop, bytes } => {
-                let app = TcpApp::Ftp { start: *start, stop: *stop, bytes: *bytes };
-                FlowKind::Tcp(Tcp::new(tcp, app, &mut rng))
+                let t = Tcp::new(tcp, TcpApp::Ftp { stop: *stop }, &mut rng);
+                FlowKind::Tcp(t.with_one(*start, *bytes))
             }
             App::Web { tcp, start, stop, pages } => {
                 let app = TcpApp::Web(Box::new(WebSession::new(pages, *start, *stop)));
@@ -231,11 +231,8 @@ impl Tcp {
             release_at: Time::NEVER,
             undisturbed_until: match app {
                 // The end of a transfer is an event for others as well.
-                TcpApp::Ftp { bytes: Some(_), .. }
-                | TcpApp::Web(_)
-                | TcpApp::Browser(_)
-                | TcpApp::Video(_) => Time::ZERO,
-                TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
+                TcpApp::Web(_) | TcpApp::Browser(_) | TcpApp::Video(_) => Time::ZERO,
+                TcpApp::Ftp { stop } => stop.unwrap_or(Time::NEVER),
             },
             acks: EventLine::EMPTY,
             ack_timer_at: Time::NEVER,
@@ -249,6 +246,15 @@ impl Tcp {
             moves_to: Time::NEVER,
             bytes: None,
         }
+    }
+
+    /// It makes one transfer, of so many bytes, which will begin at `start`.
+    fn with_one(mut self, start: Time, bytes: Option<u64>) -> Self {
+        (self.began, self.bytes) = (start, bytes);
+        if bytes.is_some() {
+            self.undisturbed_until = Time::ZERO;
+        }
+        self
     }
 
     /// Cuts a transfer of `bytes` into segments; how many.

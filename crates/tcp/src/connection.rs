@@ -153,7 +153,6 @@ pub(crate) struct Connection {
     pub(crate) control: Control,
     pub(crate) rtt: RttEstimator,
     pub(crate) counters: Counters,
-    pub(crate) initial_window: f64,
     /// How much of the window is used, where somebody asks for it.
     usage: Option<Box<Usage>>,
     /// What growth has short of a segment, where cwnd is whole.
@@ -164,6 +163,7 @@ pub(crate) struct Connection {
     pub(crate) hystart: Option<Box<Watch>>,
     /// The last ESCE.
     pub(crate) sce: sce::Recent,
+    pub(crate) initial_window: u32,
     /// Packets reported as marked.
     pub(crate) delivered_ce: u64,
     /// The bursts in which segments leave, where they do.
@@ -197,7 +197,7 @@ impl Connection {
             limited: 0,
             peer_window: p.window_start.unwrap_or(p.window),
             told: 0,
-            initial_window: f64::from(p.initial_window),
+            initial_window: p.initial_window,
             part: 0.0,
             usage: accounts.then(|| Box::new(Usage::new(f64::from(p.initial_window)))),
             accounts,
@@ -482,7 +482,7 @@ impl Connection {
         self.recover = self.max_sent;
         if self.highest_ack == -1 {
             // RFC 6298 (5.7), RFC 5681 3.1: a lost SYN means an initial window of one segment.
-            self.initial_window = 1.0;
+            self.initial_window = 1;
         }
         if !outstanding {
             // Nothing to repair: the window was below one segment.
@@ -602,7 +602,7 @@ impl Connection {
             if self.p.handshake {
                 self.agree(ack);
             }
-            self.window.cwnd = self.initial_window;
+            self.window.cwnd = f64::from(self.initial_window);
         }
     }
 

@@ -904,7 +904,7 @@ impl State {
         }
         if c.highest_ack == -1 {
             // RFC 6298 (5.7), RFC 5681 3.1: a lost SYN means an initial window of one segment.
-            c.initial_window = 1.0;
+            c.initial_window = 1;
         }
         let was = self.state;
         let repaired = c.highest_ack >= c.recover;
