@@ -19,8 +19,8 @@ use penstock_queue::{AqmConfig, Link, LinkConfig, Ring};
 use penstock_units::{Duration, Time};
 
 /// A packet is sorted in if it belongs within the last `NEAR` places. One that belongs further
-/// ahead gets an event of its own: so do most of those that are sent before a pace lets them go. When
-/// the event comes it waits here for the others all the same, if it can.
+/// ahead gets an event of its own, as do most of those that are sent before a pace lets them go.
+/// When the event comes, the packet waits here for the others all the same, if it can.
 const NEAR: usize = 16;
 /// An inbox pays from this many packets per link delay.
 const WORTH: u64 = 8;
@@ -120,8 +120,8 @@ impl Inbox {
         self.patience != Duration::ZERO && line.insert(event)
     }
 
-    /// Takes an arrival whose event has come. Those come in order, whatever hosts have sent ahead of
-    /// time.
+    /// Takes an arrival whose event has come. Those come in order, whatever hosts have sent ahead
+    /// of time.
     #[inline]
     pub(crate) fn take_late(&mut self, event: Event) -> bool {
         self.links.insert(event)

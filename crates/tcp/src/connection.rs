@@ -96,8 +96,8 @@ pub(crate) struct Connection {
     /// The highest segment sent when the window was cut last, for a loss or a mark: a window is cut
     /// once, whatever asks for that. −1: it was not.
     pub(crate) recover: i64,
-    /// When the segment was sent whose round trip is being timed; [`Time::NEVER`]: none is. It is the
-    /// highest that ever was.
+    /// When the segment was sent whose round trip is being timed; [`Time::NEVER`]: none is. It is
+    /// the highest that ever was timed, `timed_high`.
     pub(crate) timed: Time,
     pub(crate) timed_high: i64,
     pub(crate) timers: Timers,
