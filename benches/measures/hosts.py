@@ -35,9 +35,10 @@ def hosts(plan: Plan) -> str:
     pairs: list[Pair] = [(_run(window[0], *each), _run(window[1], *each)) for *_, each in SENDERS]
     counted = [each.instructions for each in per_packet(pairs)]
     rows: list[list[object]] = []
-    for (name, target, changes), each in zip(SENDERS, counted, strict=True):
-        document = spend(_run(window[1], *changes)).document
-        lost = 100 * document["drops"] / document["arrivals"]
+    for (name, target, _), pair, each in zip(SENDERS, pairs, counted, strict=True):
+        short, long = (spend(command).document for command in pair)
+        drops, arrivals = (long[key] - short[key] for key in ("drops", "arrivals"))
+        lost = 100 * drops / arrivals
         times = each / counted[0]
         row = [name, f"{lost:.1f} %", f"{each:,.0f}", f"{times:.2f}×"]
         rows.append([*row, *(beside(target, times) if target else WITHOUT)])

@@ -88,20 +88,27 @@ pub(crate) fn queues(c: &Config) -> Vec<[bool; 2]> {
     let slowest: Vec<f64> = c.routes.iter().map(least).collect();
     let last = |route: u16| c.routes[usize::from(route)].last().copied();
     let mut hosts = vec![Load::default(); c.hosts.len()];
+    // Which links feed which host: one list, as hosts may be many.
+    let mut feeders = vec![];
     for f in &c.flows {
         let (src, dst) = (f.src as usize, f.dst as usize);
         hosts[src].sends(f, slowest[usize::from(f.forward)]);
-        hosts[dst].fed_by(last(f.forward));
+        feeders.push((dst, last(f.forward)));
         if f.app.tcp().is_some() {
             hosts[dst].paced = hosts[dst].paced.max(slowest[usize::from(f.backward)]);
-            hosts[src].fed_by(last(f.backward));
+            feeders.push((src, last(f.backward)));
         }
+    }
+    feeders.sort_unstable();
+    feeders.dedup();
+    for (host, link) in feeders {
+        // Without a link packets come from another host's access link.
+        hosts[host].fed += link.map_or(f64::INFINITY, |l| links[l as usize]);
     }
     let of = |(host, c): (&Load, &HostConfig)| {
         let Some(rate) = c.rate.map(|r| r.as_bps() as f64) else { return [false; 2] };
-        let fed = host.feeders.iter().map(|l| links.get(*l as usize).unwrap_or(&f64::INFINITY));
         let up = rate <= 2.0 * host.paced || rate < 1.5 * host.datagrams;
-        [up, rate <= 2.0 * fed.sum::<f64>()]
+        [up, rate <= 2.0 * host.fed]
     };
     hosts.iter().zip(&c.hosts).map(of).collect()
 }
@@ -114,8 +121,8 @@ struct Load {
     paced: f64,
     /// The rate of the datagrams that it sends.
     datagrams: f64,
-    /// The links from which packets come down to it.
-    feeders: Vec<u32>,
+    /// The rate of the links from which packets come down to it, together.
+    fed: f64,
 }
 
 impl Load {
@@ -127,14 +134,6 @@ impl Load {
             App::Replay { .. } => f64::INFINITY,
             _ => 0.0,
         };
-    }
-
-    /// Without a link packets come from another host's access link.
-    fn fed_by(&mut self, link: Option<u32>) {
-        let link = link.unwrap_or(u32::MAX);
-        if !self.feeders.contains(&link) {
-            self.feeders.push(link);
-        }
     }
 }
 

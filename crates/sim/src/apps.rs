@@ -21,7 +21,7 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
         match &mut f.kind {
             FlowKind::Tcp(t) => {
                 let (start, stop) = match &t.app {
-                    TcpApp::Ftp { start, stop, .. } => (*start, *stop),
+                    TcpApp::Ftp { stop } => (t.began, *stop),
                     TcpApp::Web(w) => (w.start, None),
                     // The first connection begins for all of its session.
                     TcpApp::Browser(c) if c.browsing.is_none() => continue,
@@ -50,11 +50,11 @@ pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
     let f = &mut flows[flow];
     let FlowKind::Tcp(t) = &mut f.kind else { return };
     match &mut t.app {
-        TcpApp::Ftp { start, stop, bytes } => {
-            if Some(now) == *stop && now > *start {
+        TcpApp::Ftp { stop } => {
+            if Some(now) == *stop && now > t.began {
                 t.sender.stop();
-            } else if now == *start {
-                let bytes = *bytes;
+            } else if now == t.began {
+                let bytes = t.bytes;
                 transfer(net, flows, now, flow, bytes);
             }
         }

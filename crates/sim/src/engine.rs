@@ -284,6 +284,9 @@ impl Engine {
             if link == HOST {
                 return net.down(now, now, index, flows);
             }
+            if net.waits_for_others(event, link) {
+                return;
+            }
             return batch::arrive(net, &mut self.links, flows, event, link, index);
         }
         if !p.is(flag::ACK) {

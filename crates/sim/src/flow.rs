@@ -65,26 +65,26 @@ pub(crate) struct Tcp {
     pub(crate) full: u32,
     pub(crate) last: (i64, u32),
     pub(crate) p: Arc<TcpParams>,
-    /// Bytes of the present transfer; `None`: without end.
+    /// Bytes of the present transfer, or of a long one to come; `None`: without end.
     pub(crate) bytes: Option<u64>,
     pub(crate) sender: Sender,
     pub(crate) app: TcpApp,
     /// Payload bytes acknowledged by earlier connections, less what the last segments of earlier
     /// transfers of this connection lack.
     pub(crate) acked_before: i64,
-    /// When the present transfer began.
+    /// When the present transfer began, or a long one will begin.
     pub(crate) began: Time,
     /// When an event of the timer comes that has been passed over, and for when it schedules the
     /// next one then. [`Time::NEVER`]: there is none. See [`Tcp::foresees`].
     pub(crate) passed_over: Time,
     pub(crate) moves_to: Time,
     /// What had been counted when the measured window began; from its end on, what was counted in
-    /// it.
-    pub(crate) window: Snapshot,
+    /// it. `None`: nothing.
+    pub(crate) window: Option<Box<Snapshot>>,
 }
 
 /// Counters at an end of the measured window, or within it.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(crate) struct Snapshot {
     pub(crate) acked_bytes: u64,
     pub(crate) counters: Counters,
@@ -95,6 +95,11 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
+    /// Puts it away, unless nothing was counted.
+    pub(crate) fn kept(self) -> Option<Box<Self>> {
+        (self != Snapshot::default()).then(|| Box::new(self))
+    }
+
     /// Returns what has come since `then`.
     pub(crate) fn since(self, then: Self) -> Self {
         Snapshot {
@@ -109,7 +114,7 @@ impl Snapshot {
 /// What runs over TCP. Sessions of the web and viewers are boxed: transfers, of which there may be
 /// a hundred thousand, need a third of their memory.
 pub(crate) enum TcpApp {
-    Ftp { start: Time, stop: Option<Time>, bytes: Option<u64> },
+    Ftp { stop: Option<Time> },
     Web(Box<WebSession>),
     Browser(Box<Connection>),
     Video(Box<Viewer>),
@@ -166,8 +171,8 @@ impl Flow {
         let mut rng = Rng::stream(seed, &format!("flow/{}/{}", c.group, c.index));
         let kind = match &c.app {
             App::Ftp { tcp, start, stop, bytes } => {
-                let app = TcpApp::Ftp { start: *start, stop: *stop, bytes: *bytes };
-                FlowKind::Tcp(Tcp::new(tcp, app, &mut rng))
+                let t = Tcp::new(tcp, TcpApp::Ftp { stop: *stop }, &mut rng);
+                FlowKind::Tcp(t.with_one(*start, *bytes))
             }
             App::Web { tcp, start, stop, pages } => {
                 let app = TcpApp::Web(Box::new(WebSession::new(pages, *start, *stop)));
@@ -226,11 +231,8 @@ impl Tcp {
             release_at: Time::NEVER,
             undisturbed_until: match app {
                 // The end of a transfer is an event for others as well.
-                TcpApp::Ftp { bytes: Some(_), .. }
-                | TcpApp::Web(_)
-                | TcpApp::Browser(_)
-                | TcpApp::Video(_) => Time::ZERO,
-                TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
+                TcpApp::Web(_) | TcpApp::Browser(_) | TcpApp::Video(_) => Time::ZERO,
+                TcpApp::Ftp { stop } => stop.unwrap_or(Time::NEVER),
             },
             acks: EventLine::EMPTY,
             ack_timer_at: Time::NEVER,
@@ -238,12 +240,21 @@ impl Tcp {
             segments: EventLine::EMPTY,
             app,
             acked_before: 0,
-            window: Snapshot::default(),
+            window: None,
             began: Time::ZERO,
             passed_over: Time::NEVER,
             moves_to: Time::NEVER,
             bytes: None,
         }
+    }
+
+    /// It makes one transfer, of so many bytes, which will begin at `start`.
+    fn with_one(mut self, start: Time, bytes: Option<u64>) -> Self {
+        (self.began, self.bytes) = (start, bytes);
+        if bytes.is_some() {
+            self.undisturbed_until = Time::ZERO;
+        }
+        self
     }
 
     /// Cuts a transfer of `bytes` into segments; how many.
@@ -332,6 +343,11 @@ impl Tcp {
             0
         };
         (self.acked_before + full - i64::from(short)).max(0) as u64
+    }
+
+    /// Returns what [`Tcp::window`] says.
+    pub(crate) fn in_window(&self) -> Snapshot {
+        self.window.as_deref().copied().unwrap_or_default()
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {

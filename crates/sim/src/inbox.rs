@@ -19,7 +19,8 @@ use penstock_queue::{AqmConfig, Link, LinkConfig, Ring};
 use penstock_units::{Duration, Time};
 
 /// A packet is sorted in if it belongs within the last `NEAR` places. One that belongs further
-/// ahead gets an event of its own.
+/// ahead gets an event of its own, as do most of those that are sent before a pace lets them go.
+/// When the event comes, the packet waits here for the others all the same, if it can.
 const NEAR: usize = 16;
 /// An inbox pays from this many packets per link delay.
 const WORTH: u64 = 8;
@@ -30,7 +31,7 @@ const BATCH: u64 = 128;
 /// long one and is known early: each is nearly in order by itself, and has a line of its own.
 #[repr(C, align(64))]
 pub(crate) struct Inbox {
-    /// Arrivals from other links.
+    /// Arrivals from other links, and those that had an event of their own.
     links: Line,
     /// The first arrival or service that is waited for. [`Time::NEVER`] while there is nothing.
     first: Time,
@@ -117,6 +118,13 @@ impl Inbox {
             Origin::Link(_) => &mut self.links,
         };
         self.patience != Duration::ZERO && line.insert(event)
+    }
+
+    /// Takes an arrival whose event has come. Those come in order, whatever hosts have sent ahead
+    /// of time.
+    #[inline]
+    pub(crate) fn take_late(&mut self, event: Event) -> bool {
+        self.links.insert(event)
     }
 
     /// The first arrival.

@@ -14,7 +14,7 @@ use penstock_units::Time;
 pub(crate) fn begin(flows: &mut [Flow]) {
     for f in flows {
         if let FlowKind::Tcp(t) = &mut f.kind {
-            t.window = t.snapshot();
+            t.window = t.snapshot().kept();
         }
     }
 }
@@ -23,7 +23,7 @@ pub(crate) fn begin(flows: &mut [Flow]) {
 pub(crate) fn end(flows: &mut [Flow]) {
     for f in flows {
         if let FlowKind::Tcp(t) = &mut f.kind {
-            t.window = t.snapshot().since(t.window);
+            t.window = t.snapshot().since(t.in_window()).kept();
         }
     }
 }
@@ -76,7 +76,7 @@ fn udp_view(u: &Udp, view: FlowView) -> FlowView {
 }
 
 fn tcp_view(t: &Tcp, view: FlowView) -> FlowView {
-    let Snapshot { acked_bytes, counters, connected, srtt_s } = t.window;
+    let Snapshot { acked_bytes, counters, connected, srtt_s } = t.in_window();
     let one_connection = matches!(t.app, TcpApp::Ftp { .. } | TcpApp::Video(_));
     let tcp = TcpView {
         retransmits: counters.retransmits,

@@ -9,7 +9,7 @@ use crate::packet::{flag, Options, Pkt, Pool};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
 use crate::routes::Routes;
-use crate::sched::{Kind, Origin, Scheduler};
+use crate::sched::{Event, Kind, Origin, Scheduler};
 use penstock_queue::Link;
 use penstock_tcp::{Ack, Stamp};
 use penstock_units::Time;
@@ -126,6 +126,21 @@ impl Network {
         if let Some(due) = inbox.call(at) {
             self.sched.push(due, Kind::Inbox, link);
         }
+    }
+
+    /// The event of a packet that comes to `link` has come. Returns whether the packet waits in the
+    /// link's inbox for others.
+    #[inline]
+    pub(crate) fn waits_for_others(&mut self, event: &Event, link: u32) -> bool {
+        let inbox = &mut self.inboxes[link as usize];
+        let waits = inbox.keeps() && inbox.take_late(*event);
+        if waits {
+            self.events -= 1; // it counts where the link takes it in
+            if let Some(due) = inbox.call(event.time()) {
+                self.sched.push(due, Kind::Inbox, link);
+            }
+        }
+        waits
     }
 
     /// Begins to load a packet.

@@ -5,7 +5,7 @@ use penstock_sim::{
     run, App, AqmConfig, Column, Config, FlowConfig, Handle, HostConfig, LinkConfig, Record,
     RunResult, Schedule, Table, Tap, UdpPattern, METRICS,
 };
-use penstock_tcp::{PacingParams, TcpParams};
+use penstock_tcp::{PaceKeys, Pacing, PacingParams, Recovery, TcpParams};
 use penstock_units::param::{Loss, Profile, Value, Values};
 use penstock_units::{Bytes, Duration, QueueLen, Rate, Time};
 use std::sync::Arc;
@@ -193,6 +193,25 @@ fn pacing_costs_no_event() {
     assert_eq!(in_steady_state(&paced(Some(4_000_000), 10)), bursts);
     let slower = in_steady_state(&paced(Some(3_000_000), 1000));
     assert!(slower < 3606 * 9 / 2 + 30, "{slower}");
+}
+
+/// The same of the pace of the window, for each way of finding losses that keeps a record and for
+/// one that keeps none.
+#[test]
+fn the_pace_of_the_window_costs_no_event() {
+    let events = |recovery, pacing, seconds| {
+        let keys = PaceKeys { pacing, ..PaceKeys::default() };
+        let pacing = PacingParams { keys, ..PacingParams::default() };
+        let p = TcpParams { recovery, pacing, window: 10, ..TcpParams::default() };
+        let app = App::Ftp { tcp: Arc::new(p), start: Time::ZERO, stop: None, bytes: None };
+        ran(&config("droptail", Duration::from_secs(seconds), vec![app])).events
+    };
+    for recovery in [Recovery::Sack, Recovery::Rack, Recovery::Quic] {
+        let steady = |pacing| events(recovery, pacing, 12) - events(recovery, pacing, 2);
+        let bursts = steady(Pacing::Off);
+        assert!(bursts > 4 * 10 * 10_000 / 22, "{bursts}: four of each segment");
+        assert_eq!([Pacing::Fq, Pacing::Always].map(steady), [bursts; 2], "{recovery:?}");
+    }
 }
 
 /// What is worked out ahead of its time is what events make of it, as a capture needs them.

@@ -96,8 +96,9 @@ pub(crate) struct Connection {
     /// The highest segment sent when the window was cut last, for a loss or a mark: a window is cut
     /// once, whatever asks for that. −1: it was not.
     pub(crate) recover: i64,
-    /// The segment whose round trip is being timed, and when it was sent.
-    pub(crate) timed: Option<(i64, Time)>,
+    /// When the segment was sent whose round trip is being timed; [`Time::NEVER`]: none is. It is
+    /// the highest that ever was timed, `timed_high`.
+    pub(crate) timed: Time,
     pub(crate) timed_high: i64,
     pub(crate) timers: Timers,
     pub(crate) pacer: Pacer,
@@ -152,7 +153,6 @@ pub(crate) struct Connection {
     pub(crate) control: Control,
     pub(crate) rtt: RttEstimator,
     pub(crate) counters: Counters,
-    pub(crate) initial_window: f64,
     /// How much of the window is used, where somebody asks for it.
     usage: Option<Box<Usage>>,
     /// What growth has short of a segment, where cwnd is whole.
@@ -163,6 +163,7 @@ pub(crate) struct Connection {
     pub(crate) hystart: Option<Box<Watch>>,
     /// The last ESCE.
     pub(crate) sce: sce::Recent,
+    pub(crate) initial_window: u32,
     /// Packets reported as marked.
     pub(crate) delivered_ce: u64,
     /// The bursts in which segments leave, where they do.
@@ -196,12 +197,12 @@ impl Connection {
             limited: 0,
             peer_window: p.window_start.unwrap_or(p.window),
             told: 0,
-            initial_window: f64::from(p.initial_window),
+            initial_window: p.initial_window,
             part: 0.0,
             usage: accounts.then(|| Box::new(Usage::new(f64::from(p.initial_window)))),
             accounts,
             rtt: RttEstimator::new(&p.rtt, phase),
-            timed: None,
+            timed: Time::NEVER,
             // With timestamps no segment is timed: each ACK tells its round trip.
             timed_high: if p.timestamps { i64::MAX } else { -1 },
             stamps: p.timestamps,
@@ -453,7 +454,7 @@ impl Connection {
         if back {
             self.next = self.highest_ack + 1;
         }
-        self.timed = None;
+        self.timed = Time::NEVER;
     }
 
     /// Backs the timer off (RFC 6298, 5.5).
@@ -481,7 +482,7 @@ impl Connection {
         self.recover = self.max_sent;
         if self.highest_ack == -1 {
             // RFC 6298 (5.7), RFC 5681 3.1: a lost SYN means an initial window of one segment.
-            self.initial_window = 1.0;
+            self.initial_window = 1;
         }
         if !outstanding {
             // Nothing to repair: the window was below one segment.
@@ -560,16 +561,14 @@ impl Connection {
         self.last_ack = ack.seq;
         self.highest_ack = ack.seq;
         self.next = self.next.max(ack.seq + 1);
-        if let Some((seq, sent)) = self.timed {
-            if ack.seq >= seq {
-                if !(self.ecn_backoff && self.mark != Mark::None) {
-                    self.rtt.restore(&self.p.rtt);
-                    self.ecn_backoff = false;
-                }
-                self.timed = None;
-                self.rtt.sample(&self.p.rtt, sent, now);
-                self.rtt.acknowledged(&self.p.rtt, self.highest_ack, self.max_sent);
+        if self.timed != Time::NEVER && ack.seq >= self.timed_high {
+            if !(self.ecn_backoff && self.mark != Mark::None) {
+                self.rtt.restore(&self.p.rtt);
+                self.ecn_backoff = false;
             }
+            let sent = std::mem::replace(&mut self.timed, Time::NEVER);
+            self.rtt.sample(&self.p.rtt, sent, now);
+            self.rtt.acknowledged(&self.p.rtt, self.highest_ack, self.max_sent);
         }
         self.new_ack_timer(now);
     }
@@ -603,7 +602,7 @@ impl Connection {
             if self.p.handshake {
                 self.agree(ack);
             }
-            self.window.cwnd = self.initial_window;
+            self.window.cwnd = f64::from(self.initial_window);
         }
     }
 
@@ -645,8 +644,8 @@ impl Connection {
         self.last_ack = ack.seq;
         self.highest_ack = ack.seq;
         self.next = self.next.max(ack.seq + 1);
-        if self.timed.is_some_and(|(seq, _)| ack.seq >= seq) {
-            self.timed = None;
+        if self.timed != Time::NEVER && ack.seq >= self.timed_high {
+            self.timed = Time::NEVER;
             self.rtt.restore(&self.p.rtt);
         }
     }

@@ -221,7 +221,7 @@ impl Receiver {
             return Reply::Now(self.answer_syn(s));
         }
         let echoes = self.level;
-        let news = self.take_mark(s);
+        let news = self.feedback != Feedback::None && self.take_mark(s);
         if SPECIAL && self.held.is_some() {
             self.adapt(now, echoes);
             if !news && !self.ooo.is_empty() && self.merges(now) {

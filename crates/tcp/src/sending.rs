@@ -270,8 +270,8 @@ impl Connection {
         } else {
             self.max_sent = seq;
             // One round trip is timed at a time, and never one of a retransmission (Karn).
-            if self.timed.is_none() && seq > self.timed_high {
-                self.timed = Some((seq, now));
+            if self.timed == Time::NEVER && seq > self.timed_high {
+                self.timed = now;
                 self.timed_high = seq;
             }
         }

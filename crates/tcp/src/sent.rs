@@ -3,42 +3,89 @@
 //! in Linux's `tcp_rate.c`, in segments.
 
 use crate::recovery::scoreboard::Scoreboard;
-use crate::segment::{Ack, Block};
+use crate::segment::{Ack, Block, MAX_BLOCKS};
 use penstock_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// A segment that was sent and is not acknowledged.
+/// A segment that was sent and is not acknowledged. There may be millions, so it is narrow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
     /// The time at which it was sent last.
     pub(crate) at: Time,
-    /// The number of times that it was sent.
-    pub(crate) times: u32,
-    /// An ACK has reported it.
-    pub(crate) sacked: bool,
-    /// It was declared lost, and has not been reported since.
-    pub(crate) lost: bool,
-    /// It is lost, and its retransmission is outstanding.
-    pub(crate) rtx: bool,
-    /// Segments in flight when it was sent, itself included.
-    pub(crate) tx_in_flight: u32,
-    /// The number of segments that had been delivered when it was sent, and the time when the last
-    /// of them was.
-    pub(crate) delivered: u64,
+    /// The time when the last of the `delivered` segments was.
     delivered_at: Time,
-    /// The number of segments that had been declared lost when it was sent.
-    #[allow(dead_code, reason = "for controls that weigh losses")]
-    pub(crate) lost_total: u64,
     /// The time at which the segment was sent that was delivered last at that time.
     first_sent: Time,
+    /// The number of segments that had been delivered when it was sent: its low bits, as far fewer
+    /// are delivered meanwhile.
+    delivered: u32,
+    /// The same of segments that had been declared lost.
+    lost_total: u32,
+    /// Segments in flight when it was sent, itself included.
+    pub(crate) tx_in_flight: u32,
+    /// The number of times that it was sent.
+    pub(crate) times: u16,
+    known: Known,
     /// It was sent while the application, and not the window, limited sending.
     pub(crate) app_limited: bool,
+}
+
+const _: () = assert!(size_of::<Sent>() == 40);
+
+/// What is known of a segment's fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Known {
+    #[default]
+    Nothing,
+    /// It was declared lost, and has not been reported since.
+    Lost,
+    /// It is lost, and its retransmission is outstanding.
+    SentAgain,
+    /// An ACK has reported it.
+    Arrived,
 }
 
 impl Sent {
     /// Whether it was ever sent again (Karn).
     pub(crate) fn ever_rtx(&self) -> bool {
         self.times > 1
+    }
+
+    /// Whether an ACK has reported it.
+    pub(crate) fn sacked(&self) -> bool {
+        self.known == Known::Arrived
+    }
+
+    /// Whether it was declared lost, and has not been reported since.
+    pub(crate) fn lost(&self) -> bool {
+        matches!(self.known, Known::Lost | Known::SentAgain)
+    }
+
+    /// Whether it is lost, and its retransmission is not outstanding.
+    pub(crate) fn waits(&self) -> bool {
+        self.known == Known::Lost
+    }
+
+    fn rtx(&self) -> bool {
+        self.known == Known::SentAgain
+    }
+
+    /// Returns how many segments were declared lost since it was sent; `total`: so far.
+    pub(crate) fn lost_since(&self, total: u64) -> u64 {
+        u64::from((total as u32).wrapping_sub(self.lost_total))
+    }
+
+    /// Returns how many had been delivered when it was sent; `total`: so far.
+    fn delivered(&self, total: u64) -> u64 {
+        total - u64::from((total as u32).wrapping_sub(self.delivered))
+    }
+}
+
+#[cfg(test)]
+impl Sent {
+    /// A segment of `tx_in_flight` under way when it was sent, after which `before` were lost.
+    pub(crate) fn among(tx_in_flight: u32, before: u32) -> Self {
+        Sent { tx_in_flight, lost_total: before, ..Sent::default() }
     }
 }
 
@@ -47,7 +94,7 @@ impl Sent {
 pub(crate) struct Acknowledged {
     /// As [`Sent::at`], [`Sent::times`] and [`Sent::sacked`].
     pub(crate) at: Time,
-    pub(crate) times: u32,
+    pub(crate) times: u16,
     pub(crate) sacked: bool,
 }
 
@@ -91,6 +138,8 @@ pub(crate) struct SentLog {
     /// The segments that ACKs have reported above the cumulative one: the scoreboard finds what is
     /// new in a block.
     reported: Scoreboard,
+    /// The blocks of the last ACK, most of which the next one repeats.
+    repeated: [Block; MAX_BLOCKS],
     /// The number of the segments under way that those are.
     above: u64,
     /// Those that are lost, and those of the lost whose retransmission is outstanding.
@@ -119,8 +168,8 @@ struct Latest {
 
 impl Latest {
     #[inline]
-    fn take(&mut self, i: usize, segment: &Sent) {
-        let order = (segment.delivered, segment.at);
+    fn take(&mut self, i: usize, segment: &Sent, total: u64) {
+        let order = (segment.delivered(total), segment.at);
         if order >= self.order {
             *self = Latest { order, place: i + 1 };
         }
@@ -131,7 +180,7 @@ impl SentLog {
     /// Returns how many of the segments up to `seq` ACKs have reported.
     pub(crate) fn reported(&self, seq: i64) -> i64 {
         let acked = usize::try_from(seq - self.first + 1).unwrap_or(0);
-        self.segments.iter().take(acked).filter(|s| s.sacked).count() as i64
+        self.segments.iter().take(acked).filter(|s| s.sacked()).count() as i64
     }
 
     /// Returns what is remembered of segment `seq`.
@@ -175,7 +224,7 @@ impl SentLog {
     /// Returns the first segment from `seq` on that no ACK has reported.
     #[inline]
     pub(crate) fn unreported(&self, seq: i64) -> i64 {
-        if self.get(seq).is_some_and(|s| s.sacked) {
+        if self.get(seq).is_some_and(Sent::sacked) {
             return self.reported.skip(seq);
         }
         seq
@@ -185,20 +234,22 @@ impl SentLog {
     /// remembered of it, unless that was known or it has arrived.
     pub(crate) fn lose(&mut self, seq: i64) -> Option<Sent> {
         let segment = self.segments.get_mut(usize::try_from(seq - self.first).ok()?)?;
-        if segment.sacked || (segment.lost && !segment.rtx) {
-            return None;
+        match segment.known {
+            Known::Arrived | Known::Lost => return None,
+            Known::Nothing => self.lost += 1,
+            Known::SentAgain => self.retrans -= 1,
         }
-        self.lost += u64::from(!segment.lost);
-        self.retrans -= u64::from(segment.rtx);
         self.lost_total += 1;
-        (segment.lost, segment.rtx) = (true, false);
+        segment.known = Known::Lost;
         Some(*segment)
     }
 
     /// No segment is lost after all.
     pub(crate) fn find(&mut self) {
         for segment in &mut self.segments {
-            (segment.lost, segment.rtx) = (false, false);
+            if segment.lost() {
+                segment.known = Known::Nothing;
+            }
         }
         (self.lost, self.retrans) = (0, 0);
     }
@@ -212,13 +263,11 @@ impl SentLog {
         let mut segment = Sent {
             at: now,
             times: 1,
-            sacked: false,
-            lost: false,
-            rtx: false,
+            known: Known::Nothing,
             tx_in_flight: 0,
-            delivered: self.delivered,
+            delivered: self.delivered as u32,
             delivered_at: self.delivered_at,
-            lost_total: self.lost_total,
+            lost_total: self.lost_total as u32,
             first_sent: self.first_sent,
             app_limited: self.limited_until != 0,
         };
@@ -226,18 +275,28 @@ impl SentLog {
         let in_flight = self.in_flight() as u32;
         match self.segments.get_mut(i) {
             Some(before) => {
-                let again = before.lost && !before.rtx;
+                let again = before.waits();
                 self.retrans += u64::from(again);
                 segment.tx_in_flight = in_flight + u32::from(again);
-                (segment.times, segment.sacked) = (before.times + 1, before.sacked);
-                (segment.lost, segment.rtx) = (before.lost, before.lost);
+                segment.times = before.times.saturating_add(1);
+                segment.known = if again { Known::SentAgain } else { before.known };
                 *before = segment;
             }
             None => {
                 segment.tx_in_flight = in_flight + 1;
+                if self.segments.len() == self.segments.capacity() {
+                    self.make_room();
+                }
                 self.segments.push_back(segment);
             }
         }
+    }
+
+    /// Memory grows by a quarter, not to the double.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        self.segments.reserve_exact((self.segments.len() / 4).max(4));
     }
 
     /// Everything that the application gave has been sent, and the window would let more out.
@@ -261,16 +320,16 @@ impl SentLog {
         let n = usize::try_from(ack.seq + 1 - self.first).unwrap_or(0).min(self.segments.len());
         for i in 0..n {
             let segment = &self.segments[i];
-            let Sent { at, times, sacked, .. } = *segment;
+            let (Sent { at, times, .. }, sacked) = (*segment, segment.sacked());
             news.once &= times == 1;
             news.newest = Some(Acknowledged { at, times, sacked });
-            self.lost -= u64::from(segment.lost);
-            self.retrans -= u64::from(segment.rtx);
+            self.lost -= u64::from(segment.lost());
+            self.retrans -= u64::from(segment.rtx());
             if sacked {
                 self.above -= 1;
             } else {
                 self.delivered += 1;
-                latest.take(i, segment);
+                latest.take(i, segment, self.delivered);
                 each(self.first + i as i64, segment);
             }
         }
@@ -280,6 +339,7 @@ impl SentLog {
             for block in &ack.blocks[..usize::from(ack.n_blocks)] {
                 self.report(*block, n, &mut latest, &mut each);
             }
+            self.repeated = ack.blocks;
         }
         news.delivered = self.delivered - before;
         if latest.place > 0 {
@@ -302,21 +362,28 @@ impl SentLog {
     ) {
         let end = self.first + self.segments.len() as i64;
         let (left, right) = (block.left.max(self.first + acked as i64), block.right.min(end));
-        let mut new = self.unreported(left);
+        let before = self.repeated.iter().find(|b| b.left == block.left);
+        let mut new = before.map_or(left, |b| left.max(b.right));
+        if new < right {
+            new = self.unreported(new);
+        }
         if new >= right {
             return;
         }
         while new < right {
             let i = (new - self.first) as usize;
             let segment = self.segments[i];
-            self.lost -= u64::from(segment.lost);
-            self.retrans -= u64::from(segment.rtx);
-            self.segments[i] = Sent { sacked: true, lost: false, rtx: false, ..segment };
+            self.lost -= u64::from(segment.lost());
+            self.retrans -= u64::from(segment.rtx());
+            self.segments[i].known = Known::Arrived;
             self.above += 1;
             self.delivered += 1;
-            latest.take(i, &segment);
+            latest.take(i, &segment, self.delivered);
             each(new, &segment);
-            new = self.unreported(new + 1);
+            new += 1;
+            if new < right {
+                new = self.unreported(new);
+            }
         }
         self.reported.add(Block { left, right });
     }
@@ -327,11 +394,12 @@ impl SentLog {
         self.first_sent = latest.at;
         let sending = latest.at.since(latest.first_sent);
         let acking = now.since(latest.delivered_at);
+        let prior = latest.delivered(self.delivered);
         self.rate = Some(DeliveryRate {
-            delivered: self.delivered - latest.delivered,
+            delivered: self.delivered - prior,
             interval: sending.max(acking),
-            prior: latest.delivered,
-            prior_lost: latest.lost_total,
+            prior,
+            prior_lost: self.lost_total - latest.lost_since(self.lost_total),
             tx_in_flight: latest.tx_in_flight,
             app_limited: latest.app_limited,
         });

@@ -25,7 +25,7 @@ impl Stamp {
 
     /// Returns the stamp of `at`, in ticks.
     pub fn of(at: Time, tick: Duration) -> Self {
-        let ticks = at.as_nanos() / tick.as_nanos();
+        let ticks = at.as_ticks() / tick.as_ticks();
         // What would read as none is the tick before.
         Stamp((ticks as u32 | HIGHEST).min(u32::MAX - 1))
     }

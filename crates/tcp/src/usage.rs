@@ -95,7 +95,7 @@ impl Usage {
     /// A sender has sent what it may. A window that has not been what limits sending for a timeout
     /// shrinks half of the way to what was used of it.
     pub(crate) fn sent(&mut self, now: Time, s: &Standing, w: &mut Window) {
-        let full = s.in_flight as f64 >= w.cwnd.floor();
+        let full = s.in_flight as i64 >= w.cwnd as i64;
         let sends = s.sent > self.sent;
         if !full && !sends {
             return;

@@ -5,6 +5,7 @@
 //! instant on paper do so here, hop after hop, and no rate drifts. A rate that does not divide has
 //! its remainder carried (see [`TxClock`]). `u64` holds 84 days.
 
+use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign, Sub};
 
 /// Ticks in a nanosecond.
@@ -125,24 +126,23 @@ impl Add for Duration {
 
 /// Bits per second, never zero: a link that is down has no rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Rate(u64);
+pub struct Rate(NonZeroU64);
 
 impl Rate {
     /// `bps` bits per second; `None` for zero.
     pub const fn from_bps(bps: u64) -> Option<Self> {
-        if bps == 0 {
-            None
-        } else {
-            Some(Rate(bps))
+        match NonZeroU64::new(bps) {
+            Some(bps) => Some(Rate(bps)),
+            None => None,
         }
     }
     /// Bits per second.
     pub const fn as_bps(self) -> u64 {
-        self.0
+        self.0.get()
     }
     /// Packets of `size` per second: the `C` of the papers' equations.
     pub fn packets_per_sec(self, size: Bytes) -> f64 {
-        self.0 as f64 / (8.0 * size.0 as f64)
+        self.as_bps() as f64 / (8.0 * size.0 as f64)
     }
 }
 
@@ -178,10 +178,11 @@ pub const BYTE_AT_ONE_BPS: u64 = 8_000_000_000 * TICKS_PER_NANO;
 impl TxClock {
     /// A transmitter of the given rate.
     pub const fn new(rate: Rate) -> Self {
-        let (ticks, rest) = (BYTE_AT_ONE_BPS / rate.0, BYTE_AT_ONE_BPS % rate.0);
+        let bps = rate.as_bps();
+        let (ticks, rest) = (BYTE_AT_ONE_BPS / bps, BYTE_AT_ONE_BPS % bps);
         let fits = rest == 0 && ticks <= u32::MAX as u64;
         TxClock {
-            bps: rate.0,
+            bps,
             ticks_per_byte: if fits { ticks as u32 } else { 0 },
             rest: 0,
             last: (0, 0, 0),
@@ -190,7 +191,7 @@ impl TxClock {
 
     /// A transmitter that takes a whole number of ticks for a byte.
     pub const fn of_ticks_per_byte(ticks: u32) -> Self {
-        TxClock::new(Rate(BYTE_AT_ONE_BPS / ticks as u64))
+        TxClock::new(Rate::from_bps(BYTE_AT_ONE_BPS / ticks as u64).expect("ticks are few"))
     }
 
     /// Returns how long `bytes` take that follow the previous packet at once.

@@ -762,7 +762,7 @@ impl CongestionControl for Bbr3 {
             self.save_undo();
         }
         self.loss_in_round = true;
-        let lost = lost_total - sent.lost_total;
+        let lost = sent.lost_since(lost_total);
         if !self.probe_sample || !self.loses_too_much(lost, sent.tx_in_flight) {
             return;
         }
@@ -884,13 +884,6 @@ mod tests {
         b.steer(s, w, &mut || 0.25).holds_back
     }
 
-    /// A segment of 40 under way when it was sent, after which `before` were lost.
-    fn lost(tx_in_flight: u32, before: u64) -> Sent {
-        let mut sent = Sent::default();
-        (sent.tx_in_flight, sent.lost_total) = (tx_in_flight, before);
-        sent
-    }
-
     #[test]
     fn headroom_by_hand() {
         for (longterm, want) in [(60.0, 51.0), (5.0, 4.0), (f64::INFINITY, f64::INFINITY)] {
@@ -925,18 +918,18 @@ mod tests {
         near(inflight_at_loss(100.0, 3.0, 0.02), 98.98);
         let mut b = Bbr3 { probe_sample: true, ..cruising(State::Up) };
         let mut w = window(82.0);
-        b.on_lost(&lost(100, 5), 7, &mut w);
+        b.on_lost(&Sent::among(100, 5), 7, &mut w);
         assert!(!b.too_high, "two of 100 are 2 %");
-        b.on_lost(&lost(100, 5), 8, &mut w);
+        b.on_lost(&Sent::among(100, 5), 8, &mut w);
         assert!(b.too_high && !b.probe_sample);
         near(b.inflight_longterm, 98.98);
         steer(&mut b, &Steered::of(ms(100), 1000, 80), &mut w);
         assert_eq!(b.state, State::Down);
         // Once per probe; and never below 0.7 of the product.
-        b.on_lost(&lost(100, 0), 90, &mut w);
+        b.on_lost(&Sent::among(100, 0), 90, &mut w);
         near(b.inflight_longterm, 98.98);
         let mut b = Bbr3 { probe_sample: true, ..cruising(State::Refill) };
-        b.on_lost(&lost(20, 0), 3, &mut w);
+        b.on_lost(&Sent::among(20, 0), 3, &mut w);
         near(b.inflight_longterm, 28.0);
         assert_eq!((b.state, b.goes_down), (State::Refill, false));
     }
@@ -964,7 +957,7 @@ mod tests {
         for (state, want) in [(State::Cruise, 700.0), (State::Refill, 1000.0)] {
             let (mut b, mut w) = (cruising(state), window(80.0));
             b.delivered_total = 1000;
-            b.on_lost(&lost(40, 0), 1, &mut w);
+            b.on_lost(&Sent::among(40, 0), 1, &mut w);
             let at = |prior, total| Steered {
                 rate: Some(sample(20, prior)),
                 ..Steered::of(ms(40), total, 40)

@@ -120,7 +120,7 @@ impl Connection {
         let arrived = handshake::reflected(ack.bits);
         if ect_on == EctOn::All && arrived == Some(Codepoint::Ce) {
             // ECN++: as if the SYN had been lost (RFC 5681 3.1).
-            self.initial_window = 1.0;
+            self.initial_window = 1;
         }
         if ect_on != EctOn::Data && ack.ecn == Codepoint::Ce {
             ack_marked(self);

@@ -250,7 +250,7 @@ impl State {
         let acked = ack.seq - c.highest_ack;
         let n = self.news;
         if acked > 0 {
-            c.timed = None; // the record gives each sample
+            c.timed = Time::NEVER; // the record gives each sample
             c.advance(now, ack);
             self.resent = self.resent.max(ack.seq + 1);
         }
@@ -370,7 +370,7 @@ impl State {
             return None;
         }
         while let Some(sent) = l.get(self.resent) {
-            if sent.lost && !sent.rtx {
+            if sent.waits() {
                 return Some(self.resent);
             }
             self.resent += 1;

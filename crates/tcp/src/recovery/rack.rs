@@ -352,7 +352,7 @@ impl LossRecovery for Rack {
         }
         let (mut new, mut head) = (false, false);
         // A window below one segment is one.
-        let window = (c.window.cwnd as u64).max(1);
+        let window = (c.window.cwnd as i64).max(1) as u64;
         while log(c).in_flight() < window {
             let lost = if s.only_new { None } else { s.next_lost(log(c)) };
             let edge = c.highest_ack + i64::from(c.peer_window);
@@ -436,7 +436,7 @@ impl State {
         if acked > 0 {
             self.timeouts = 0;
             self.purpose = Purpose::Timeout;
-            c.timed = None; // the record gives every ACK's sample
+            c.timed = Time::NEVER; // the record gives every ACK's sample
             c.advance(now, ack);
             self.judged = self.judged.max(ack.seq + 1);
             self.resent = self.resent.max(ack.seq + 1);
@@ -563,16 +563,19 @@ impl State {
     // ---- losses -------------------------------------------------------------------------------
 
     /// 6.2, step 5: finds what is lost. Returns for how long what may be late has to be waited for.
+    #[inline]
     fn detect(&mut self, c: &mut Connection, now: Time) -> Option<Duration> {
-        if self.newest.end == 0 {
+        let in_order = |sent: &Sent| !sent.sacked() && !self.newest.is_after(sent.at, self.judged);
+        if self.again.is_empty() && log_of(c).get(self.judged).is_none_or(in_order) {
             return None;
         }
+        self.find_lost(c, now)
+    }
+
+    #[inline(never)]
+    fn find_lost(&mut self, c: &mut Connection, now: Time) -> Option<Duration> {
         let l = c.log.as_mut().expect("RACK has a record kept");
         let first = l.unreported(self.judged);
-        let is_later = |sent: &Sent| !self.newest.is_after(sent.at, first);
-        if self.again.is_empty() && l.get(first).is_none_or(is_later) {
-            return None; // in order
-        }
         let recovers = self.state >= CaState::Recovery;
         let srtt = self.srtt.unwrap_or(Duration::from_ticks(u64::MAX / 4));
         let min_rtt = self.min_rtt.get().unwrap_or(Duration::ZERO);
@@ -582,7 +585,7 @@ impl State {
         let mut seq = first;
         let mut all = true;
         while let Some(sent) = l.get(seq).copied() {
-            if !sent.lost && !sent.ever_rtx() {
+            if !sent.lost() && !sent.ever_rtx() {
                 if !self.newest.is_after(sent.at, seq) {
                     break;
                 }
@@ -605,7 +608,7 @@ impl State {
         }
         // What was sent again, in order of sending.
         let live = |l: &SentLog, (at, seq): (Time, i64)| {
-            l.get(seq).filter(|s| s.at == at && !s.sacked && (s.rtx || !s.lost)).copied()
+            l.get(seq).filter(|s| s.at == at && !s.sacked() && !s.waits()).copied()
         };
         while self.again.front().is_some_and(|first| live(l, *first).is_none()) {
             self.again.pop_front();
@@ -637,7 +640,7 @@ impl State {
             return None;
         }
         while let Some(sent) = l.get(self.resent) {
-            if sent.lost && !sent.rtx {
+            if sent.waits() {
                 return Some(self.resent);
             }
             self.resent += 1;
@@ -646,6 +649,7 @@ impl State {
     }
 
     /// Sends a segment, new or again.
+    #[inline(always)]
     fn transmit(&mut self, c: &mut Connection, now: Time, seq: i64, io: &mut impl Io) {
         c.output_recorded(now, seq, io);
         if seq >= c.next {
@@ -900,7 +904,7 @@ impl State {
         }
         if c.highest_ack == -1 {
             // RFC 6298 (5.7), RFC 5681 3.1: a lost SYN means an initial window of one segment.
-            c.initial_window = 1.0;
+            c.initial_window = 1;
         }
         let was = self.state;
         let repaired = c.highest_ack >= c.recover;
@@ -934,7 +938,7 @@ impl State {
         c.recover = c.max_sent;
         c.last_event = Event::Timeout;
         c.counters.timeouts += 1;
-        c.timed = None;
+        c.timed = Time::NEVER;
         c.back_off();
         self.srtt = srtt(c);
         c.set_timer(now);

@@ -19,6 +19,21 @@ impl Scoreboard {
         if b.left >= b.right {
             return false;
         }
+        // Most news is of the highest block, or above it.
+        let above = match self.blocks.last_mut() {
+            None => true,
+            Some(last) if b.left > last.right => true,
+            Some(last) if b.left >= last.left => {
+                let news = b.right > last.right;
+                last.right = last.right.max(b.right);
+                return news;
+            }
+            Some(_) => false,
+        };
+        if above {
+            self.blocks.push(b);
+            return true;
+        }
         // First block that touches or follows `b`; first that begins beyond it.
         let from = self.blocks.partition_point(|x| x.right < b.left);
         let to = self.blocks.partition_point(|x| x.left <= b.right);
@@ -40,8 +55,10 @@ impl Scoreboard {
 
     /// Everything up to and including `seq` is acknowledged.
     pub(crate) fn acknowledge(&mut self, seq: i64) {
-        let gone = self.blocks.partition_point(|x| x.right <= seq + 1);
-        self.blocks.drain(..gone);
+        if self.blocks.first().is_some_and(|first| first.right <= seq + 1) {
+            let gone = self.blocks.partition_point(|x| x.right <= seq + 1);
+            self.blocks.drain(..gone);
+        }
         if let Some(first) = self.blocks.first_mut() {
             first.left = first.left.max(seq + 1);
         }

@@ -109,7 +109,7 @@ impl Vegas {
     }
 
     /// Returns when a segment was last sent, and how often; −1 for one that is not under way.
-    fn when(&self, c: &Connection, seq: i64) -> (f64, u32) {
+    fn when(&self, c: &Connection, seq: i64) -> (f64, u16) {
         c.segment(seq).map_or((-1.0, 0), |s| (self.clock(s.at), s.times))
     }
 
@@ -190,7 +190,7 @@ impl Vegas {
     }
 
     /// A segment is lost that was sent last at `sent`, and so often.
-    fn lost(&mut self, c: &mut Connection, now: Time, sent: f64, times: u32) {
+    fn lost(&mut self, c: &mut Connection, now: Time, sent: f64, times: u16) {
         self.fine.worried = 2.min(c.next - c.last_ack);
         if times > 1 {
             self.fine.timeout *= 2.0;
