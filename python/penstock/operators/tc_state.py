@@ -10,7 +10,7 @@ from typing import Any
 from penstock._penstock import parse_rate
 from penstock.errors import ScenarioError
 from penstock.operators import tc_fields as fields
-from penstock.operators import tc_read, tc_text
+from penstock.operators import tc_text
 from penstock.operators.state import Carried, Fate, Given, Lost, Reading, rate_text, scenario_file, table
 from penstock.operators.tc_arithmetic import TICKS_PER_US, cell_log
 from penstock.operators.tc_fields import Field
@@ -72,7 +72,9 @@ def read(document: Any, given: Given) -> Reading:
         fate.notes.append("the state was read from text, in which times have three digits; `tc -j` has them whole")
     _replaced(fate, box, given)
     said = f"What `tc -s -d qdisc show` says of {leaf.dev}: {leaf.kind} at {leaf.place}."
-    text = scenario_file(leaf.dev, said, link={"rate": rate, **box.link()}, buffer=made.buffer, aqm=made.aqm, given=given, fate=fate)
+    text = scenario_file(
+        leaf.dev, said, link={"rate": rate, **box.link()}, buffer=made.buffer, aqm=made.aqm, given=given, fate=fate
+    )
     return Reading(text=text, fate=fate)
 
 
