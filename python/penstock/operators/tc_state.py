@@ -104,7 +104,8 @@ def account(fate: Fate, node: Node, box: Box, special: Special, default_to: Mapp
     stab = node.entry.get("stab")
     if isinstance(stab, dict):
         sizes = box.size_table(node)
-        lost, carried = ({f"stab {name}": each for name, each in of.items()} for of in (sizes.lost, sizes.carried))
+        lost = {f"stab {name}": why for name, why in sizes.lost.items()}
+        carried = {f"stab {name}": to for name, to in sizes.carried.items()}
         _table(fate, node, "stab ", stab, fields.STAB, (), lost, carried)
     counted = (*fields.STATISTICS[""], *fields.STATISTICS.get(node.kind, ()))
     for name, value in node.entry.items():
