@@ -154,7 +154,7 @@ impl Transmitter {
 
 /// A bucket of tokens, which are time at the link's rate. A packet leaves when the bucket holds the
 /// time that it takes, and takes that out; the bucket fills as time passes, up to `burst`. A packet
-/// that takes more than that leaves when the bucket would hold it.
+/// that takes more than that leaves when the bucket is full.
 struct Bucket {
     burst: Duration,
     /// When it is full if nothing more is sent.
@@ -169,7 +169,7 @@ impl Bucket {
     /// When a packet leaves that takes `long` and is the first to wait from `start` on.
     fn send(&mut self, start: Time, long: Duration) -> Time {
         // At t the bucket holds burst − (full_at − t).
-        let leaves = start.max((self.full_at + long).before(self.burst));
+        let leaves = start.max((self.full_at + long).before(self.burst.max(long)));
         self.full_at = self.full_at.max(leaves) + long;
         leaves
     }
@@ -294,6 +294,8 @@ mod tests {
         shaper.framing = Some(Framing { overhead: 375, ..Framing::NONE });
         let framed = [0; 4].map(|_| shaper.finish(ms(300), 1500));
         assert_eq!(framed, [300, 300, 305, 320].map(ms));
+        // 6000 B are 48 ms, more than it holds: they go when it is full, at 360 ms, and at 408.
+        assert_eq!([0; 2].map(|_| shaper.finish(ms(320), 6000 - 375)), [360, 408].map(ms));
     }
 
     /// 8 kbit/s: 1000 B take a second. By hand.
