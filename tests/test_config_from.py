@@ -20,6 +20,7 @@ from helpers import tc_states
 from penstock.operators import config as work
 from penstock.operators import tc_fields as fields
 from penstock.operators import tc_read
+from penstock.operators.model import Place
 from penstock.operators.state import Given, Reading
 from penstock.operators.tc_tree import FILTERS
 
@@ -425,3 +426,43 @@ def test_json_is_one_document() -> None:
     assert ps.Scenario.from_toml(document["text"]).resolved["aqm"]["kind"] == "red"
     assert [each["field"] for each in document["lost"]] == ["eth0 root red nodrop", "eth0 root red frob"]
     assert {"field": "eth0 root red limit", "value": 300000, "to": "topology.bottleneck.buffer"} in document["carried"]
+
+
+@pytest.mark.parametrize(
+    ("told", "keys"),
+    [
+        ({"atm": "atm", "overhead": 40}, {"overhead": "40 B", "framing": "atm"}),
+        ({"atm": "ptm", "overhead": 30}, {"overhead": "30 B", "framing": "ptm"}),
+        ({"atm": "noatm", "overhead": 18, "mpu": 64}, {"overhead": "18 B", "mpu": "64 B"}),
+        ({"raw": True}, {"overhead": "14 B"}),
+    ],
+)
+def test_what_a_rate_counts_becomes_the_links(told: dict[str, Any], keys: dict[str, str]) -> None:
+    """CAKE's own words, those of a shaper above a queue, and what is written of them again."""
+    options = {**tc_states.OPTIONS["cake"], "bandwidth": 1250000, **told}
+    made = reading(tc_states.state("cake", options), Given())
+    link = ps.Scenario.from_toml(made.text).resolved["topology"]["bottleneck"]
+    assert {key: link[key] for key in ("overhead", "mpu", "framing") if key in link} == keys
+    again = work.write(ps.Scenario.from_toml(made.text), "tc", Place(variant="cake")).readback["options"]
+    assert {key: again.get(key) for key in told} == told
+    header = int(keys["overhead"].split()[0]) - 14
+    if "ptm" in keys.values():
+        return  # tbf has none
+    shaped = {**tc_states.OPTIONS["tbf"], "mpu": told.get("mpu", 0), "overhead": header}
+    shaped["linklayer"] = keys.get("framing", "ethernet")
+    made = reading(tc_states.state("tbf", shaped), Given())
+    link = ps.Scenario.from_toml(made.text).resolved["topology"]["bottleneck"]
+    assert {key: link[key] for key in ("overhead", "mpu", "framing") if key in link} == keys
+
+
+def test_a_size_table_counts_where_something_is_shaped() -> None:
+    table = {"linklayer": "atm", "overhead": 26, "mpu": 0}
+    state = tc_states.state("tbf", {**tc_states.OPTIONS["tbf"], "overhead": 0, "linklayer": "ethernet"})
+    state[0]["stab"] = table
+    link = ps.Scenario.from_toml(reading(state, Given()).text).resolved["topology"]["bottleneck"]
+    assert (link["overhead"], link["framing"]) == ("40 B", "atm")
+    state = tc_states.state("fq_codel")
+    state[0]["stab"] = table
+    made = reading(state)
+    assert "overhead" not in ps.Scenario.from_toml(made.text).resolved["topology"]["bottleneck"]
+    assert any("stab" in each for each in made.fate.sentences())

@@ -23,7 +23,19 @@ import qdiscs
 from conftest import SCENARIOS
 from penstock.operators import tc, vyos
 from penstock.operators import tc_arithmetic as arithmetic
-from penstock.operators.model import Codel, Discipline, Pie, Place, Ramp, RefusedError, Step, Tail, Wanted, Written
+from penstock.operators.model import (
+    Codel,
+    Discipline,
+    Framing,
+    Pie,
+    Place,
+    Ramp,
+    RefusedError,
+    Step,
+    Tail,
+    Wanted,
+    Written,
+)
 
 CACHE = Path.home() / ".cache" / "penstock-oracle"
 #: Random parameter sets, and how many of each qdisc.
@@ -108,6 +120,16 @@ def cases() -> list[tuple[Wanted, Place]]:
     for qdisc, back in (("fq_codel", "red"), ("pfifo", "cake"), ("pie", "gred")):
         both = replace(wanted(rng, qdisc), opposite=wanted(rng, back))
         made.append((both, Place(dev=qdiscs.DEVICE, shape=True)))
+    # On a line with framing, which each shaper counts in its own words.
+    for framing in (
+        Framing(overhead=40, mpu=0, cells="atm"),
+        Framing(overhead=18, mpu=64, cells="none"),
+        Framing(overhead=30, mpu=0, cells="ptm"),
+        Framing(overhead=14, mpu=0, cells="none"),
+    ):
+        framed = replace(wanted(rng, "cake"), framing=framing)
+        made.append((framed, Place(dev=qdiscs.DEVICE, variant="cake")))
+        made.append((framed, Place(dev=qdiscs.DEVICE, variant="fq_codel", shape=True)))
     # What an automatic burst would do: tc's own arithmetic at the border between two exponents.
     for low, n in ((5000, 1), (5000, 9), (30000, 9), (900_000, 12), (2_000, 3)):
         edge = Ramp(kind="red", min_bytes=low, max_bytes=3 * low, max_p=1.0, w_q=2.0**-n)

@@ -240,7 +240,7 @@ DUMBBELLS = [file for file in sorted(SCENARIOS.glob("*.toml")) if 'kind = "dumbb
 
 
 #: Captures of a minute and more, which tshark takes ten seconds to read.
-LARGE = ("browsers", "mixed-ecn", "single-flow", "video")
+LARGE = ("browsers", "hosts", "mixed-ecn", "single-flow", "video")
 
 
 @pytest.mark.parametrize(

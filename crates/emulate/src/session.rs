@@ -239,7 +239,9 @@ fn header(config: &Config) -> i32 {
 
 /// Returns the time that a packet of 1500 B takes on the bottleneck.
 fn transmission(config: &Config, header: i32) -> Duration {
-    TxClock::new(config.links[config.bottleneck].rate).alone((1500 + header).max(1) as u32)
+    let link = &config.links[config.bottleneck];
+    let bytes = (1500 + header).max(1) as u32;
+    TxClock::new(link.rate).alone(link.framing.map_or(bytes, |framing| framing.wire(bytes)))
 }
 
 /// The facts known in addition to the router's counts.
@@ -276,6 +278,9 @@ fn prepare(
         return refuse("topology.kind: emulation has one bottleneck; allowed: dumbbell");
     }
     let mut config = scenario.lower(seed).map_err(|e| EmulateError::Scenario(e.to_string()))?;
+    if config.links.len() > 2 {
+        return refuse("topology.bottleneck.shaped: emulation has one queue; leave the shaper out, or the modem: rate = the shaper's");
+    }
     let lead = config.lead_in.take().filter(|_| !own);
     let zero = lead.as_ref().map(|lead| lead.limit);
     if let Some(lead) = &lead {

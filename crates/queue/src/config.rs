@@ -3,7 +3,7 @@
 use crate::user::UserAqm;
 use penstock_aqm::Context;
 use penstock_units::param::{Loss, Values};
-use penstock_units::{Duration, QueueLen, Rate, Time};
+use penstock_units::{Duration, Framing, QueueLen, Rate, Time};
 use std::sync::Arc;
 
 /// A link between two routers and the queue in front of it.
@@ -34,6 +34,11 @@ pub struct LinkConfig {
     pub bleach: bool,
     /// How the rate changes.
     pub schedule: Schedule,
+    /// What a packet takes on the wire, where that is not its own size.
+    pub framing: Option<Framing>,
+    /// The link is a token bucket that holds so much time at `rate`, which is steady then: packets
+    /// leave at once while it is not empty. Without one they are sent at `rate`.
+    pub burst: Option<Duration>,
 }
 
 /// The discipline of a link.

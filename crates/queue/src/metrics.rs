@@ -123,7 +123,7 @@ impl<V: AtLink + 'static> OfLink<V> {
     pub const CARRIED: &'static [Of<V>] = &[Of::new(
         "throughput_bps",
         "Throughput",
-        "Bits per second that left the bottleneck's queue, headers included.",
+        "Bits per second that left the bottleneck's queue, headers included, as the link frames them.",
         |v| Some(v.link().throughput()),
     )];
 
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_link_that_was_used_has_every_metric() {
-        let mut stats = LinkStats::new(Time::ZERO, Time::from_nanos(1_000_000_000));
+        let mut stats = LinkStats::new(Time::ZERO, Time::from_nanos(1_000_000_000), None);
         stats.arrival(Time::ZERO, true);
         stats.departure(Time::ZERO, Time::ZERO, 1000, true);
         stats.departure(Time::ZERO, Time::ZERO, 1000, true);

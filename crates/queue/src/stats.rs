@@ -2,7 +2,7 @@
 //! allocation a packet.
 
 use penstock_aqm::{Level, Reason};
-use penstock_units::{Duration, Time, TICKS_PER_NANO};
+use penstock_units::{Duration, Framing, Time, TICKS_PER_NANO};
 
 /// Ticks in seconds.
 pub(crate) fn seconds(ticks: f64) -> f64 {
@@ -171,7 +171,9 @@ pub struct LinkStats {
     pub(crate) data_drops: u64,
     /// Incipient, CE.
     pub(crate) marks: [u64; 2],
+    /// As they were on the wire.
     pub(crate) departed_bytes: u64,
+    framing: Option<Framing>,
     /// Of ACKs, and of packets that carry data.
     delays: [Delays; 2],
     pub(crate) histogram: DelayHistogram,
@@ -192,8 +194,9 @@ impl LinkStats {
     /// No delay lasts so long.
     const NONE: u64 = u64::MAX;
 
-    /// Counters for the window from `from` to `to`, which it does not include.
-    pub fn new(from: Time, to: Time) -> Self {
+    /// Counters for the window from `from` to `to`, which it does not include, of a link whose
+    /// packets take on the wire what `framing` makes of them.
+    pub fn new(from: Time, to: Time, framing: Option<Framing>) -> Self {
         LinkStats {
             from,
             to,
@@ -204,6 +207,7 @@ impl LinkStats {
             data_drops: 0,
             marks: [0; 2],
             departed_bytes: 0,
+            framing,
             delays: <[Delays; 2]>::default(),
             histogram: DelayHistogram::default(),
             occupancy: Occupancy::default(),
@@ -251,7 +255,8 @@ impl LinkStats {
     pub(crate) fn departure(&mut self, arrived: Time, start: Time, bytes: u32, data: bool) {
         if self.inside(start) {
             let d = start.since(arrived);
-            self.departed_bytes += u64::from(bytes);
+            let wire = self.framing.map_or(bytes, |framing| framing.wire(bytes));
+            self.departed_bytes += u64::from(wire);
             self.delays[usize::from(data)].add(d);
             self.histogram.add(d);
             let d = d.as_ticks();
@@ -359,7 +364,7 @@ mod tests {
     #[test]
     fn the_window_cuts_what_the_queue_held() {
         let s = |n| Time::from_ticks(n);
-        let mut st = LinkStats::new(s(10), s(20));
+        let mut st = LinkStats::new(s(10), s(20), None);
         st.held(s(5), 7); // before
         st.held(s(12), 4); // 2 ticks of it inside
         st.held(s(15), 0);
@@ -376,7 +381,7 @@ mod tests {
     #[test]
     fn the_average_is_weighted_by_time() {
         let s = |n| Time::from_ticks(n);
-        let mut st = LinkStats::new(s(10), s(20));
+        let mut st = LinkStats::new(s(10), s(20), None);
         st.average(s(0), Some(4.0));
         st.average(s(15), Some(8.0));
         st.average(s(30), Some(0.0));

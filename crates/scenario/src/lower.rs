@@ -79,7 +79,7 @@ fn lower(plan: &Plan, seed: u64) -> Config {
         measure_to: time(plan.measure.to.unwrap_or(duration)),
         links: links(topology),
         bottleneck: topology.bottleneck,
-        measure_links: topology.kind.name != "dumbbell",
+        measure_links: measures_links(topology),
         ties_by_scheduling: plan.top.ties == Ties::Scheduling,
         hosts: build.hosts,
         routes: build.routes.list,
@@ -108,8 +108,14 @@ fn lead_in(plan: &Plan, groups: usize) -> Option<LeadIn> {
 
 fn links(topology: &Topology) -> Vec<LinkConfig> {
     let numbered = (0..).zip(&topology.links);
-    let by_ends: BTreeMap<_, u32> = numbered.map(|(i, l)| ((l.from, l.to), i)).collect();
-    topology.links.iter().map(|l| link(l, by_ends.get(&(l.to, l.from)).copied())).collect()
+    let by_ends: BTreeMap<_, u32> = numbered.map(|(i, l)| ((l.from, l.end), i)).collect();
+    topology.links.iter().map(|l| link(l, by_ends.get(&(l.end, l.from)).copied())).collect()
+}
+
+/// Whether each link is measured, and not the bottleneck alone: where there are more than a
+/// dumbbell's two.
+fn measures_links(topology: &Topology) -> bool {
+    topology.kind.name != "dumbbell" || topology.links.len() > 2
 }
 
 fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
@@ -130,6 +136,8 @@ fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
         loss: line.loss,
         bleach: line.bleach,
         schedule: line.schedule.clone(),
+        framing: line.framing,
+        burst: line.burst,
     }
 }
 
@@ -385,7 +393,7 @@ fn guard(plan: &Plan, limit: u64) -> Result<(), ScenarioError> {
     let flows = plan.traffic.iter().map(|t| f64::from(t.flows())).sum::<f64>() + cross;
     let packets = packets_under_way(plan, cross);
     let measured =
-        if plan.topology.kind.name == "dumbbell" { 0.0 } else { plan.topology.links.len() as f64 };
+        if measures_links(&plan.topology) { plan.topology.links.len() as f64 } else { 0.0 };
     let bytes = flows * BYTES_A_FLOW + packets * BYTES_A_PACKET + measured * BYTES_A_LINK;
     if plan.traffic.len() > MOST_ENTRIES {
         let problem = Problem::Conflict(format!("there must be at most {MOST_ENTRIES} entries"));

@@ -419,7 +419,7 @@ mod tests {
             took: Duration::from_secs_f64(s),
         };
         let ended = vec![took(0, 3.0), took(0, 1.0), took(1, 8.0)];
-        let stats = LinkStats::new(Time::ZERO, Time::from_nanos(2_000_000_000));
+        let stats = LinkStats::new(Time::ZERO, Time::from_nanos(2_000_000_000), None);
         let run = RunView { link: LinkView { stats, mean_rate: 1.0 }, flows, ended };
         for (name, want) in [
             ("goodput_bps", Some(4000.0)),

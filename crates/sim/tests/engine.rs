@@ -31,6 +31,8 @@ fn link(name: &str, aqm: &str) -> LinkConfig {
         loss: Loss::Bernoulli(0.0),
         bleach: false,
         schedule: Schedule::Steps(vec![]),
+        framing: None,
+        burst: None,
     }
 }
 

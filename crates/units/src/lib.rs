@@ -5,6 +5,7 @@
 //! This crate depends on no other. It never reads a clock and never prints.
 
 mod ecn;
+mod framing;
 mod join;
 mod quantity;
 mod rng;
@@ -13,6 +14,7 @@ mod time;
 pub mod param;
 
 pub use ecn::{Codepoints, Ecn, Level};
+pub use framing::{Cells, Framing};
 pub use join::{join, length};
 pub use quantity::{
     any_case, format_duration, format_rate, format_size, parse_duration, parse_queue, parse_rate,

@@ -91,6 +91,26 @@ class Link(Table):
         Mbit/s" }], rates that take turns, { cycle = ["9 Mbit/s", "1 Mbit/s"], every = "1 s" }, or a mahimahi trace, {
         mahimahi = "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et
         al. 2015): link_queue.cc.
+    overhead: What the line adds to each packet, in both directions: at most "256 B". The link's rate, its throughput
+        and its utilization are of what is on the wire; buffers and disciplines count packets as they are; a size with
+        its unit, for example "1000 B"; default: 0 B. Source: tc-stab(8).
+    mpu: The least that a packet takes on the line, with its overhead: at most "256 B"; a size with its unit, for
+        example "1000 B"; default: 0 B. Source: tc-stab(8).
+    framing: How the line cuts up what it sends: ATM into cells of 53 bytes with 48 of data, the last one padded; PTM
+        into 65 bytes for each 64; one of "none", "atm", "ptm"; default: none. Source: ITU-T I.363.5 (AAL5); ITU-T
+        G.992.3, annex N.
+    shaped: A shaper stands in front of the line and holds the queue, as SQM does it: at a rate, or at a share of the
+        line's, "95 %". The discipline and `buffer` are the shaper's. Behind it stands the modem, a link of its own in
+        the results ("bottleneck.modem") with a FIFO and what else is said of the line: rate, schedule, loss; a text;
+        left out: no shaper. Source: OpenWrt: SQM.
+    reverse_shaped: The same for the opposite direction; a share is one of that direction's rate; a text; left out: no
+        shaper.
+    shaper_burst: What a shaper lets go at once after it has been idle, as time at its rate; a time with its unit, for
+        example "40 ms"; left out: 1 ms, at least 1514 B. Source: OpenWrt: sqm-scripts, a burst of 1 ms.
+    shaper_framed: Whether a shaper counts what a packet takes on the line. Otherwise it counts the packet alone:
+        nobody has told it of `overhead`, `mpu` and `framing`; true or false; default: true.
+    modem_buffer: What may wait at the modem, behind a shaper; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; default: 1000 packets.
     """
 
     rate: str | None = None
@@ -104,6 +124,14 @@ class Link(Table):
     bleach: bool | None = None
     reverse_bleach: bool | None = None
     schedule: Sequence[Spec] | Spec | None = None
+    overhead: str | None = None
+    mpu: str | None = None
+    framing: Literal["none", "atm", "ptm"] | None = None
+    shaped: str | None = None
+    reverse_shaped: str | None = None
+    shaper_burst: str | None = None
+    shaper_framed: bool | None = None
+    modem_buffer: float | str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

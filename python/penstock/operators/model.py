@@ -128,6 +128,19 @@ Discipline: TypeAlias = Ramp | Step | Codel | Pie | Tail | Other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Framing:
+    """What a packet takes on the line.
+
+    overhead, mpu: bytes added to it, and the least that it takes with them.
+    cells: `none`, `atm` or `ptm`.
+    """
+
+    overhead: int
+    mpu: int
+    cells: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What a scenario asks of its bottleneck: SI units, bytes and probabilities.
 
@@ -135,6 +148,8 @@ class Wanted:
     rate_bps, reverse_rate_bps: of the bottleneck, and of the opposite direction.
     buffer_bytes: what may wait; `buffer_counted` says whether it counts bytes.
     mean_packet: bytes; packets and bytes are turned into each other by it.
+    framing: what a packet takes of the rate; `None`: its own size.
+    shaped: whether the rate is a shaper's.
     opposite: what the scenario asks of the opposite direction; `None` where it says nothing of it.
     lost: what it asks for and no platform has, a sentence each.
     """
@@ -147,6 +162,8 @@ class Wanted:
     buffer_bytes: float
     buffer_counted: bool
     mean_packet: int
+    framing: Framing | None = None
+    shaped: bool = False
     opposite: Wanted | None = None
     lost: tuple[str, ...] = ()
 

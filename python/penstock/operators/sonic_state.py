@@ -66,7 +66,7 @@ def read(document: Any, given: Given) -> Reading:
     text = scenario_file(
         name,
         f"What SONiC's WRED_PROFILE {name} does to green packets.",
-        rate=rate,
+        link={"rate": rate},
         buffer=f"{4 * high} B",
         aqm=aqm,
         given=given,

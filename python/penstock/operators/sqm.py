@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.operators import tc
-from penstock.operators.model import LINUX, Codel, Place, Range, RefusedError, Tail, Wanted, Written, ranges
-from penstock.operators.tc_delays import asked_limit, memory_for
+from penstock.operators.model import LINUX, Codel, Framing, Place, Range, RefusedError, Tail, Wanted, Written, ranges
+from penstock.operators.tc_delays import HEADER, asked_limit, memory_for
 from penstock.operators.tc_line import RANGES as TC
 from penstock.operators.tc_line import Line
 
@@ -57,7 +57,7 @@ def write(wanted: Wanted, place: Place) -> Written:
         **{name: f"{rate.used:.0f}" for name, rate in rates.items()},
         "qdisc": qdisc,
         "script": SCRIPTS[qdisc],
-        "linklayer": "none",
+        **_linklayer(wanted.framing, qdisc),
         "qdisc_advanced": "1",
         "ingress_ecn": "ECN" if arriving.ecn else "NOECN",
         "egress_ecn": "ECN" if wanted.ecn else "NOECN",
@@ -67,6 +67,7 @@ def write(wanted: Wanted, place: Place) -> Written:
         more, said = _fq_codel(each, letter, round(rate.used)) if qdisc == "fq_codel" else _cake(line, letter)
         options |= more
         notes += said
+    framed, unframed = _framing_said(wanted.framing, qdisc, dev)
     same = down.values == up.values
     text = "config queue\n" + "".join(f"\toption {key} '{value}'\n" for key, value in options.items())
     return Written(
@@ -80,11 +81,11 @@ def write(wanted: Wanted, place: Place) -> Written:
         aqm=up.aqm,
         buffer=up.buffer,
         reverse=(down.aqm, down.buffer),
-        lost=(*up.lost, *lost, *(f"download: {each}" for each in down.lost if each not in up.lost)),
+        lost=(*up.lost, *lost, *unframed, *(f"download: {each}" for each in down.lost if each not in up.lost)),
         notes=(
             "upload is the scenario's forward direction, download the opposite one (reverse_rate)",
             "the queue forms in the router only if both rates are a little below what the line really carries",
-            "linklayer 'none': the line's own framing is not counted; on DSL and cable set linklayer and overhead",
+            *framed,
             *notes,
         ),
     )
@@ -102,6 +103,42 @@ def _arriving(wanted: Wanted) -> tuple[Wanted, tuple[str, ...], list[str]]:
         return like, (), ["the download gets the upload's discipline; the scenario has a plain queue there"]
     lost = f"opposite direction: SQM gives the download the upload's discipline, not {there.aqm.kind}"
     return like, (lost,), []
+
+
+def _linklayer(framing: Framing | None, qdisc: str) -> dict[str, str]:
+    """Returns the options for what the rates count of a packet. fq_codel gets a size table, which counts the
+    interface's header by itself; CAKE counts from the bare packet.
+    """
+    if framing is None:
+        return {"linklayer": "none"}
+    overhead = framing.overhead if qdisc == "cake" else framing.overhead - HEADER
+    return {
+        "linklayer": "atm" if framing.cells == "atm" else "ethernet",
+        "overhead": str(overhead),
+        "linklayer_advanced": "1",
+        "tcMTU": "2047",
+        "tcTSIZE": "128",
+        "tcMPU": str(framing.mpu),
+        "linklayer_adaptation_mechanism": "default",
+    }
+
+
+def _framing_said(framing: Framing | None, qdisc: str, dev: str) -> tuple[list[str], list[str]]:
+    """Returns what whoever pastes it should know of the framing, and what of it is lost."""
+    if framing is None:
+        said = (
+            "linklayer 'none': the line's own framing is not counted; give the link overhead, mpu and framing for DSL"
+        )
+        return [f"{said} and cable"], []
+    lost = []
+    if framing.cells == "ptm" and qdisc != "cake":
+        lost = ["framing = 'ptm': a size table has no PTM; CAKE has (--as cake), and 64/65 of the rates make up for it"]
+    if qdisc == "cake":
+        return [], lost
+    return [
+        f"overhead is without the {HEADER} B of {dev}'s Ethernet header, which the kernel counts by itself; on an "
+        f"interface without one, such as pppoe-wan, it is {framing.overhead}"
+    ], lost
 
 
 def adapted_us(kbit_per_s: int) -> tuple[int, int]:
@@ -147,5 +184,6 @@ def _fq_codel(wanted: Wanted, letter: str, kbit_per_s: int) -> tuple[dict[str, s
 def _cake(line: Line, letter: str) -> tuple[dict[str, str], list[str]]:
     """Returns CAKE's options of one direction."""
     told = line.readback
-    more = f"rtt {told['rtt']}us flows nonat memlimit {told['memlimit']}"
+    cells = " ptm" if told.get("atm") == "ptm" else ""
+    more = f"rtt {told['rtt']}us flows nonat memlimit {told['memlimit']}{cells}"
     return {f"{letter}qdisc_opts": f"{more} ingress" if letter == "i" else more}, []

@@ -162,16 +162,18 @@ def rate_text(bits_per_s: float | None, given: Given, where: str, hint: str = ""
 
 
 def scenario_file(
-    name: str, said: str, *, rate: str, buffer: str, aqm: Mapping[str, object], given: Given, fate: Fate
+    name: str, said: str, *, link: Mapping[str, str], buffer: str, aqm: Mapping[str, object], given: Given, fate: Fate
 ) -> str:
     """Returns the text of a scenario file.
 
     said: what the state is, for the comment at the top.
+    link: the bottleneck's keys: its `rate`, and what its line adds to a packet.
     fate: what is lost, and what whoever reads the file should know.
     """
     rtt = given.rtt or RTT
     rtt_said = "" if given.rtt else "   # half of the round trip; not in the state: --rtt says it"
     ecn = "classic" if aqm.get("ecn") else "off"
+    framing = "".join(f"{key} = {json.dumps(value)}\n" for key, value in link.items() if key != "rate")
     keys = "\n".join(f"{key} = {_literal(value)}" for key, value in aqm.items())
     head = [
         plain(said),
@@ -189,10 +191,10 @@ profile = "linux"
 kind = "dumbbell"
 
 [topology.bottleneck]
-rate = {json.dumps(rate)}
+rate = {json.dumps(link["rate"])}
 delay = {json.dumps(_half(rtt))}{rtt_said}
 buffer = {json.dumps(given.buffer or buffer)}
-
+{framing}
 [aqm]
 {keys}
 

@@ -27,6 +27,7 @@ def write(wanted: Wanted, place: Place) -> Written:
     the opposite one.
     """
     dev = INTERFACE.chosen(place)
+    place = replace(place, shape=place.shape or wanted.shaped)
     ahead = _direction(wanted, place, dev)
     if not place.shape or wanted.opposite is None:
         return ahead
@@ -81,6 +82,8 @@ def _direction(wanted: Wanted, place: Place, dev: str) -> Written:
         text += f"tc qdisc add dev {dev} {parent} tbf {above.arguments[0]}\n"
         parent = "parent 1:1 handle 10:"
         values += above.values
+        lost += above.lost
+        notes += above.notes
         readback["shaper"] = {"kind": above.qdisc, "options": above.readback}
         if line.qdisc in ("red", "gred", "choke"):
             lost += ("below a shaper the average does not decay while the link is idle",)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from penstock.operators.model import Codel, Pie, Tail, Value, Wanted, bytes_text
+from penstock.operators.model import Codel, Framing, Pie, Tail, Value, Wanted, bytes_text
 from penstock.operators.tc_arithmetic import TICKS_PER_US
 from penstock.operators.tc_line import FRAME, RANGES, Line
 
@@ -301,8 +301,8 @@ def cake(wanted: Wanted) -> Line:
     return Line(
         qdisc="cake",
         arguments=(
-            f"bandwidth {rate}bit rtt {told}us besteffort flows nonat nowash no-ack-filter split-gso raw "
-            f"memlimit {memory}",
+            f"bandwidth {rate}bit rtt {told}us besteffort flows nonat nowash no-ack-filter split-gso "
+            f"{cake_framing(wanted.framing)} memlimit {memory}",
         ),
         values=values,
         aqm={
@@ -316,11 +316,34 @@ def cake(wanted: Wanted) -> Line:
             "limit": min(1_000_000, limit),
         },
         buffer=f"{limit} packets",
-        readback=dict(_CAKE, bandwidth=bytes_per_s, rtt=told, memlimit=memory),
+        readback=dict(_cake_reports(wanted.framing), bandwidth=bytes_per_s, rtt=told, memlimit=memory),
         tins=({"target_us": target_ns // 1000, "interval_us": interval_ns // 1000},),
         lost=tuple(_cake_lost(wanted, wants)),
         notes=("CAKE makes the rate itself: give it a little less than the line's",),
     )
+
+
+def cake_framing(framing: Framing | None) -> str:
+    """Returns sch_cake's words for what the rate counts of a packet: of a packet without its header."""
+    if framing in (None, _HEADER_ALONE):
+        return "raw"
+    assert framing is not None
+    return f"{_CELLS[framing.cells]} overhead {framing.overhead} mpu {framing.mpu}"
+
+
+#: What `raw` counts: the packet as the interface has it.
+_HEADER_ALONE = Framing(overhead=14, mpu=0, cells="none")
+_CELLS = {"none": "noatm", "atm": "atm", "ptm": "ptm"}
+
+
+def _cake_reports(framing: Framing | None) -> dict[str, object]:
+    """Returns `_CAKE` with what a line says of the framing."""
+    if framing in (None, _HEADER_ALONE):
+        return dict(_CAKE)
+    assert framing is not None
+    mpu = {"mpu": framing.mpu} if framing.mpu else {}
+    told = {"atm": _CELLS[framing.cells], "overhead": framing.overhead, **mpu}
+    return {name: value for name, value in _CAKE.items() if name not in ("raw", "overhead")} | told
 
 
 def _rate_value(name: str, wanted_bps: float, told: int) -> tuple[Value, ...]:
@@ -333,6 +356,7 @@ def _rate_value(name: str, wanted_bps: float, told: int) -> tuple[Value, ...]:
 def shaper(wanted: Wanted) -> Line:
     """Writes sch_tbf above a queue: a bucket of two frames, or of what a tick of the timer lets through."""
     rate = RANGES["tbf rate"].fit(wanted.rate_bps)
+    words, counted, lost = _tbf_framing(wanted.framing)
     burst = max(2 * FRAME, math.ceil(rate / 8 / HZ))
     limit = RANGES["tbf limit"].fit(wanted.buffer_bytes)
     bytes_per_s = rate // 8
@@ -342,7 +366,7 @@ def shaper(wanted: Wanted) -> Line:
     waits_us = 1e6 * limit / bytes_per_s - bucket_us
     return Line(
         qdisc="tbf",
-        arguments=(f"rate {rate}bit burst {burst} limit {limit}",),
+        arguments=(f"rate {rate}bit burst {burst} limit {limit}{words}",),
         values=_rate_value("tbf rate", wanted.rate_bps, rate),
         aqm={},
         buffer="",
@@ -352,8 +376,41 @@ def shaper(wanted: Wanted) -> Line:
             "mpu": 0,
             **({"lat": int(waits_us)} if waits_us >= 0 else {"limit": limit}),
             "linklayer": "ethernet",
+            **counted,
         },
+        lost=lost,
+        notes=(HEADER_COUNTS,) if words else (),
     )
+
+
+#: The bytes of an Ethernet header, which the kernel's shapers count without being told.
+HEADER = 14
+HEADER_COUNTS = (
+    f"the kernel counts an Ethernet header of {HEADER} B by itself, and overhead is the rest; on an interface without "
+    f"one, such as ppp0, it is {HEADER} more"
+)
+
+
+def _tbf_framing(framing: Framing | None) -> tuple[str, dict[str, object], tuple[str, ...]]:
+    """Returns tbf's words for what the rate counts of a packet, what it reports of them, and what it
+    cannot count (Linux, include/net/sch_generic.h: psched_l2t_ns).
+    """
+    if framing is None:
+        return "", {}, ()
+    lost = []
+    if framing.overhead < HEADER:
+        lost.append(f"overhead = '{framing.overhead} B': tbf counts the {HEADER} B of an Ethernet header at least")
+    overhead = max(0, framing.overhead - HEADER)
+    if framing.cells == "ptm":
+        lost.append("framing = 'ptm': tbf counts no PTM; CAKE does, and a rate of 64/65 makes up for it here")
+    words, told = "", {"mpu": framing.mpu, "linklayer": "ethernet"}
+    if overhead:
+        words, told = f" overhead {overhead}", {**told, "overhead": overhead}
+    if framing.mpu:
+        words += f" mpu {framing.mpu}"
+    if framing.cells == "atm":
+        words, told = f"{words} linklayer atm", {**told, "linklayer": "atm"}
+    return words, told, tuple(lost)
 
 
 def _cake_lost(wanted: Wanted, wants: Codel) -> list[str]:

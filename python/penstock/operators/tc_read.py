@@ -70,6 +70,33 @@ class Box:
         hint = "; `tc class show` says the classes'" if self._has_classes else ""
         return rate_text(self.own_rate(), self.given, self.where, hint)
 
+    def framing(self, node: Node) -> Framing:
+        """Returns what the rate counts of a packet, as a queue discipline's own options say it: that of the
+        one that makes the rate.
+        """
+        options = node.options()
+        if node.kind == "cake":
+            rate = self.own_rate() if node is self._node else None
+            return counted(options, 14 if options.get("raw") is True else 0, rate)
+        if node is self._shaper:
+            return counted(options, 14, self.own_rate())
+        return Framing({}, {}, {})
+
+    def size_table(self, node: Node) -> Framing:
+        """Returns the same of a queue discipline's size table."""
+        stab = node.entry.get("stab")
+        if not isinstance(stab, dict):
+            return Framing({}, {}, {})
+        own = self.framing(node)
+        # The header counts once.
+        shapes = node is self._shaper and not own.carried
+        return counted(stab, 14, self.own_rate() if shapes else None)
+
+    def link(self) -> Mapping[str, str]:
+        """Returns the keys of the link for all that."""
+        makes_it = self._shaper if self._shaper is not None else self._node
+        return {**self.framing(makes_it).keys, **self.size_table(makes_it).keys}
+
     def tin(self) -> Mapping[str, Any]:
         """Returns what `-s` says of cake's best-effort tin; nothing where it does not."""
         tins = self._node.entry.get("tins")
@@ -240,8 +267,7 @@ def _cake(box: Box) -> Read:
     }
     if options.get("flowmode") == "flowblind":
         box.default_to["flowmode"] = "aqm.flows"
-    special = framing(options, 14 if _on(options, "raw") else 0, rate)
-    return Read(aqm, f"{min(MOST_LIMIT, buffer)} packets", special)
+    return Read(aqm, f"{min(MOST_LIMIT, buffer)} packets")
 
 
 def _measured(rule_ns: int, told_us: Any) -> int:
@@ -265,6 +291,53 @@ def _cake_memory(box: Box, rtt: int, rate: float | None) -> int:
         return reported
     most = 10240 * FRAME
     return min(most, max(4 << 20, int(rate / 8 * rtt / 250_000))) if rate else most
+
+
+#: What the options and the size table call how the line cuts up packets → the link's `framing`.
+CELLS = {"atm": "atm", "adsl": "atm", "ptm": "ptm"}
+#: The most bytes that a link's `overhead` and `mpu` are.
+MOST_FRAMING = 256
+_LINK = "topology.bottleneck"
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """What a shaper's rate counts of a packet.
+
+    keys: of the scenario's link. carried: field → the key that carries it.
+    lost: field → what is lost by it.
+    """
+
+    keys: Mapping[str, str]
+    carried: Mapping[str, str]
+    lost: Mapping[str, str | None]
+
+
+def counted(options: Options, header: int, rate: float | None) -> Framing:
+    """Returns what a shaper of this rate counts: as keys of the link, or as what is lost where no link has
+    it, such as fewer bytes than the packet's own.
+
+    header: bytes beside the packet's own that count without being told. rate: in bit/s; `None`: nothing is
+    shaped here, and a size counts for the buffer at most.
+    """
+    told = {"overhead": options.get("overhead", 0), "mpu": options.get("mpu", 0)}
+    plain = all(isinstance(each, int) and not isinstance(each, bool) for each in told.values())
+    overhead, mpu = (header + told["overhead"], told["mpu"]) if plain else (-1, 0)
+    cells = CELLS.get(str(options.get("atm", options.get("linklayer"))), "none")
+    if not rate or not 0 <= overhead <= MOST_FRAMING or not 0 <= mpu <= MOST_FRAMING:
+        return Framing({}, {}, framing(options, header, rate))
+    keys = {
+        **({"overhead": f"{overhead} B"} if overhead else {}),
+        **({"mpu": f"{mpu} B"} if mpu else {}),
+        **({"framing": cells} if cells != "none" else {}),
+    }
+    carried = {
+        **({"overhead": f"{_LINK}.overhead"} if told["overhead"] else {}),
+        **({"raw": f"{_LINK}.overhead"} if options.get("raw") is True else {}),
+        **({"mpu": f"{_LINK}.mpu"} if mpu else {}),
+        **({name: f"{_LINK}.framing" for name in ("atm", "linklayer") if name in options and cells != "none"}),
+    }
+    return Framing(keys, carried, {})
 
 
 def framed(options: Options, header: int) -> int:
@@ -310,7 +383,7 @@ def _tbf(box: Box) -> Read:
         )
     if not 1 <= limit <= MOST:
         raise ScenarioError(f"{where}: lat and burst make a limit of {limit} B, which is none")
-    return Read({"kind": "droptail", "mean_packet": f"{PACKET} B"}, f"{limit} B", framing(options, 14, 8 * rate))
+    return Read({"kind": "droptail", "mean_packet": f"{PACKET} B"}, f"{limit} B")
 
 
 def _fifo(unit: str) -> Callable[[Box], Read]:

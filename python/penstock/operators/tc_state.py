@@ -10,7 +10,7 @@ from typing import Any
 from penstock._penstock import parse_rate
 from penstock.errors import ScenarioError
 from penstock.operators import tc_fields as fields
-from penstock.operators import tc_read, tc_text
+from penstock.operators import tc_text
 from penstock.operators.state import Carried, Fate, Given, Lost, Reading, rate_text, scenario_file, table
 from penstock.operators.tc_arithmetic import TICKS_PER_US, cell_log
 from penstock.operators.tc_fields import Field
@@ -47,7 +47,9 @@ def read(document: Any, given: Given) -> Reading:
     rate = box.rate()
     fate.notes += made.notes
     replaced = {name: None for name in ("bandwidth", "rate") if given.rate is not None}
-    account(fate, leaf, {**_idle_of(leaf, box), **made.special, **replaced}, box.default_to)
+    own = box.framing(leaf)
+    special = {**own.lost, **_idle_of(leaf, box), **made.special, **replaced}
+    account(fate, leaf, box, special, {**box.default_to, **own.carried})
     for each in choice.above:
         if each.kind in fields.QDISCS:
             _above(fate, each, leaf, box, replaced if each.kind == "tbf" else {})
@@ -70,7 +72,9 @@ def read(document: Any, given: Given) -> Reading:
         fate.notes.append("the state was read from text, in which times have three digits; `tc -j` has them whole")
     _replaced(fate, box, given)
     said = f"What `tc -s -d qdisc show` says of {leaf.dev}: {leaf.kind} at {leaf.place}."
-    text = scenario_file(leaf.dev, said, rate=rate, buffer=made.buffer, aqm=made.aqm, given=given, fate=fate)
+    text = scenario_file(
+        leaf.dev, said, link={"rate": rate, **box.link()}, buffer=made.buffer, aqm=made.aqm, given=given, fate=fate
+    )
     return Reading(text=text, fate=fate)
 
 
@@ -81,13 +85,13 @@ def _above(fate: Fate, node: Node, leaf: Node, box: Box, special: Special) -> No
         _lost(fate, node, f"at {node.place}", None, known.above)
     more: dict[str, str | None] = {}
     if node.kind == "tbf":  # the queue below it has the limit
-        more = {"lat": None, "limit": None, **tc_read.framing(node.options(), 14, box.own_rate())}
+        more = {"lat": None, "limit": None, **box.framing(node).lost}
     if default_class(node) == leaf.place:
         more["default"] = None
-    account(fate, node, {**special, **more}, {})
+    account(fate, node, box, {**special, **more}, box.framing(node).carried)
 
 
-def account(fate: Fate, node: Node, special: Special, default_to: Mapping[str, str]) -> None:
+def account(fate: Fate, node: Node, box: Box, special: Special, default_to: Mapping[str, str]) -> None:
     """Puts each field of a queue discipline where it belongs."""
     known = fields.QDISCS[node.kind].fields
     counted = fields.OPTION_STATISTICS.get(node.kind, ())
@@ -99,8 +103,10 @@ def account(fate: Fate, node: Node, special: Special, default_to: Mapping[str, s
             _field(fate, node, name, value, known.get(name), counted, special, default_to)
     stab = node.entry.get("stab")
     if isinstance(stab, dict):
-        framing = {f"stab {name}": why for name, why in tc_read.framing(stab, 14).items()}
-        _table(fate, node, "stab ", stab, fields.STAB, (), framing)
+        sizes = box.size_table(node)
+        lost = {f"stab {name}": why for name, why in sizes.lost.items()}
+        carried = {f"stab {name}": to for name, to in sizes.carried.items()}
+        _table(fate, node, "stab ", stab, fields.STAB, (), lost, carried)
     counted = (*fields.STATISTICS[""], *fields.STATISTICS.get(node.kind, ()))
     for name, value in node.entry.items():
         if name not in fields.PLACE:
@@ -124,11 +130,12 @@ def _table(
     known: Mapping[str, Field],
     counted: Iterable[str],
     special: Special,
+    default_to: Mapping[str, str] = {},
 ) -> None:
     """Accounts for a table within a state; its fields have a word in front."""
     for name, value in _in_order(values, known):
         statistics = tuple(f"{prefix}{each}" for each in counted)
-        _field(fate, node, f"{prefix}{name}", value, known.get(name), statistics, special, {})
+        _field(fate, node, f"{prefix}{name}", value, known.get(name), statistics, special, default_to)
 
 
 def _field(
@@ -150,9 +157,10 @@ def _field(
             return
         _lost(fate, node, name, value, "is not known here: what it does is not in the scenario")
         return
-    why = special[name] if name in special else known.lost if known.costs(value) else None
-    if known.to and special.get(name, "") is not None:
-        fate.carried.append(Carried(field=f"{node.where} {name}", value=value, to=default_to.get(name, known.to)))
+    to = default_to.get(name, known.to)
+    why = special[name] if name in special else known.lost if known.costs(value) and not to else None
+    if to and special.get(name, "") is not None:
+        fate.carried.append(Carried(field=f"{node.where} {name}", value=value, to=to))
     if why is not None:
         _lost(fate, node, name, value, why, known.form)
 

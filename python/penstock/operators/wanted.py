@@ -7,7 +7,19 @@ from typing import Any
 
 from penstock._penstock import Facts, LinkFacts, parse_duration, parse_queue, parse_size
 from penstock.model.scenario import Scenario, value_at
-from penstock.operators.model import Codel, Discipline, Other, Pie, Ramp, RefusedError, Step, Tail, Wanted, Written
+from penstock.operators.model import (
+    Codel,
+    Discipline,
+    Framing,
+    Other,
+    Pie,
+    Ramp,
+    RefusedError,
+    Step,
+    Tail,
+    Wanted,
+    Written,
+)
 
 #: The kinds that any platform has, and no other.
 RAMPS = ("red", "ared", "choke", "nlred")
@@ -38,6 +50,8 @@ def wanted(scenario: Scenario) -> Wanted:
         buffer_bytes=_bytes(link["buffer"], here.mean_packet),
         buffer_counted=not _in_packets(link["buffer"]),
         mean_packet=here.mean_packet,
+        framing=_framing(link),
+        shaped=bool(link.get("shaped")),
         opposite=_opposite(scenario.name, facts, link, resolved),
         lost=(*_nowhere(aqm), *_varying(link)),
     )
@@ -52,7 +66,7 @@ def _opposite(name: str, facts: Facts, link: Mapping[str, Any], resolved: Mappin
         return None
     reverse = value_at(resolved, there.aqm_path)
     own = reverse if reverse["kind"] != "droptail" else None
-    if not (own or link["reverse_rate"] or link["reverse_buffer"]):
+    if not (own or link["reverse_rate"] or link["reverse_buffer"] or link.get("reverse_shaped")):
         return None
     # A plain queue has no mean packet of its own to speak of: what is said in packets means the same
     # packets in both directions.
@@ -73,8 +87,18 @@ def _opposite(name: str, facts: Facts, link: Mapping[str, Any], resolved: Mappin
         buffer_bytes=_bytes(buffer, mean),
         buffer_counted=not _in_packets(buffer),
         mean_packet=mean,
+        framing=_framing(link),
+        shaped=bool(link.get("reverse_shaped")),
         lost=_nowhere(own) if own is not None else (),
     )
+
+
+def _framing(link: Mapping[str, Any]) -> Framing | None:
+    """Returns what the line adds to a packet, and the box is told: not where the scenario's shaper is not."""
+    overhead, mpu = (int(parse_size(link.get(key) or "0 B")) for key in ("overhead", "mpu"))
+    cells = link.get("framing") or "none"
+    told = link.get("shaper_framed", True) and (overhead or mpu or cells != "none")
+    return Framing(overhead=overhead, mpu=mpu, cells=cells) if told else None
 
 
 def _nowhere(aqm: Mapping[str, Any]) -> tuple[str, ...]:

@@ -22,11 +22,11 @@ pub(crate) struct Band {
 }
 
 impl Bands {
-    /// The bands of a discipline, over the window from `from` to `to`; `None` where it declares
-    /// none.
-    pub(crate) fn of(aqm: &dyn Aqm, (from, to): (Time, Time)) -> Option<Box<Self>> {
+    /// The bands of a discipline, each with counters that are like the link's, `stats`; `None`
+    /// where it declares none.
+    pub(crate) fn of(aqm: &dyn Aqm, stats: &LinkStats) -> Option<Box<Self>> {
         let names = aqm.bands();
-        let band = |_: &String| Band { stats: LinkStats::new(from, to), pkts: 0 };
+        let band = |_: &String| Band { stats: stats.clone(), pkts: 0 };
         let bands: Vec<_> = names.iter().map(band).collect();
         let waiting = Ring::new(None);
         (!bands.is_empty()).then(|| Box::new(Bands { names, bands, waiting }))

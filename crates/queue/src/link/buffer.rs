@@ -53,6 +53,7 @@ impl Buffer {
         aqm.state(&mut |name, _| columns.push(name));
         let series = (keep.series.is_some() || keep.events)
             .then(|| Box::new(QueueSeries::new(keep.series, keep.events, &columns)));
+        let stats = keep.window.map(|(from, to)| Box::new(LinkStats::new(from, to, c.framing)));
         Buffer {
             q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
             limit,
@@ -68,8 +69,8 @@ impl Buffer {
             departed: 0,
             lost: 0,
             gone: vec![],
-            stats: keep.window.map(|(from, to)| Box::new(LinkStats::new(from, to))),
-            bands: keep.window.and_then(|window| Bands::of(aqm, window)),
+            bands: stats.as_deref().and_then(|stats| Bands::of(aqm, stats)),
+            stats,
             series,
         }
     }

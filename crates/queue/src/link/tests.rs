@@ -27,6 +27,8 @@ fn link(name: &str, ties: bool, loss: f64) -> Link {
         loss: Loss::Bernoulli(loss),
         bleach: false,
         schedule: Schedule::Steps(vec![]),
+        framing: None,
+        burst: None,
     };
     let keep = Keep {
         window: Some((Time::from_nanos(500_000_000), Time::from_nanos(3_000_000_000))),

@@ -1,10 +1,10 @@
-//! The transmitter of a link: a rate, a rate that changes, or opportunities.
+//! The transmitter of a link: a rate, a rate that changes, opportunities, or a bucket of tokens.
 
 use crate::config::{LinkConfig, Schedule, Trace};
-use penstock_units::{Duration, Rate, Time, TxClock, BYTE_AT_ONE_BPS};
+use penstock_units::{Duration, Framing, Rate, Time, TxClock, BYTE_AT_ONE_BPS};
 use std::sync::Arc;
 
-/// The transmitter: a rate, a rate that changes, or opportunities.
+/// See the module.
 pub(crate) struct Transmitter {
     tx: TxClock,
     /// Steps still to come, the next one last; empty for a constant rate.
@@ -13,7 +13,10 @@ pub(crate) struct Transmitter {
     /// What did not fill a tick, in bits times ticks a second, while the rate changes.
     rest: u128,
     trace: Option<Box<Opportunities>>,
-    /// There is a rate, and it changes no more: `tx` alone tells how long a packet takes.
+    framing: Option<Framing>,
+    bucket: Option<Bucket>,
+    /// `tx` alone tells how long a packet takes: there is a rate, it changes no more, and packets
+    /// take their own size.
     steady: bool,
 }
 
@@ -25,9 +28,11 @@ impl Transmitter {
             Schedule::Trace(trace) => (vec![], Some(Box::new(Opportunities::new(trace)))),
         };
         steps.reverse();
-        let steady = steps.is_empty() && trace.is_none();
-        let rate = Some(c.rate);
-        Transmitter { tx: TxClock::new(c.rate), steps, rate, rest: 0, trace, steady }
+        let (rate, framing) = (Some(c.rate), c.framing);
+        let bucket = c.burst.map(Bucket::full);
+        let steady = steps.is_empty() && trace.is_none() && framing.is_none() && bucket.is_none();
+        let tx = TxClock::new(c.rate);
+        Transmitter { tx, steps, rate, rest: 0, trace, framing, bucket, steady }
     }
 
     /// When a packet that arrives at `now` begins to be sent, if the one before it has left at
@@ -67,12 +72,19 @@ impl Transmitter {
 
     #[inline(never)]
     fn finish_slowly(&mut self, start: Time, bytes: u32) -> Time {
+        let bytes = self.framing.map_or(bytes, |framing| framing.wire(bytes));
         if let Some(trace) = &mut self.trace {
             return trace.send(bytes);
         }
+        if let Some(bucket) = &mut self.bucket {
+            return bucket.send(start, self.tx.next(bytes));
+        }
+        if self.steps.is_empty() && self.rate.is_some() {
+            return start + self.tx.next(bytes);
+        }
         let end = self.finish_stepwise(start, bytes);
         // Behind the last step there is no rest.
-        self.steady = self.steps.is_empty() && self.rate.is_some();
+        self.steady = self.steps.is_empty() && self.rate.is_some() && self.framing.is_none();
         end
     }
 
@@ -113,9 +125,12 @@ impl Transmitter {
         }
     }
 
-    /// Returns how long `bytes` take by themselves.
+    /// Returns how long a packet of `bytes` takes by itself.
     pub(crate) fn alone(&self, bytes: u32) -> Duration {
-        self.tx.alone(bytes)
+        if self.bucket.is_some() {
+            return Duration::ZERO;
+        }
+        self.tx.alone(self.framing.map_or(bytes, |framing| framing.wire(bytes)))
     }
 
     /// Returns whether it sends at opportunities: then no packet is in service between them.
@@ -134,6 +149,29 @@ impl Transmitter {
     pub(crate) fn idle(&mut self) {
         self.tx.idle();
         self.rest = 0;
+    }
+}
+
+/// A bucket of tokens, which are time at the link's rate. A packet leaves when the bucket holds the
+/// time that it takes, and takes that out; the bucket fills as time passes, up to `burst`. A packet
+/// that takes more than that leaves when the bucket is full.
+struct Bucket {
+    burst: Duration,
+    /// When it is full if nothing more is sent.
+    full_at: Time,
+}
+
+impl Bucket {
+    fn full(burst: Duration) -> Self {
+        Bucket { burst, full_at: Time::ZERO }
+    }
+
+    /// When a packet leaves that takes `long` and is the first to wait from `start` on.
+    fn send(&mut self, start: Time, long: Duration) -> Time {
+        // At t the bucket holds burst − (full_at − t).
+        let leaves = start.max((self.full_at + long).before(self.burst.max(long)));
+        self.full_at = self.full_at.max(leaves) + long;
+        leaves
     }
 }
 
@@ -231,7 +269,33 @@ mod tests {
         steps.reverse();
         let rate = Rate::from_bps(8_000).unwrap();
         let (tx, steady) = (TxClock::new(rate), steps.is_empty());
-        Transmitter { tx, steps, rate: Some(rate), rest: 0, trace: None, steady }
+        let rate = Some(rate);
+        Transmitter { tx, steps, rate, rest: 0, trace: None, framing: None, bucket: None, steady }
+    }
+
+    /// 1 Mbit/s, 5000 B are 40 ms: three packets of 1500 B, 12 ms each, leave 4 ms, and the fourth
+    /// waits for 8. After that one leaves every 12 ms. At 80 ms the bucket is empty, at 120 ms full.
+    #[test]
+    fn a_bucket_lets_a_burst_go_at_once() {
+        let ms = |t: u64| Time::from_nanos(t * 1_000_000);
+        let mut shaper = Transmitter {
+            tx: TxClock::new(Rate::from_bps(1_000_000).unwrap()),
+            bucket: Some(Bucket::full(Duration::from_millis(40))),
+            ..transmitter(&[(1, None)])
+        };
+        let mut free = ms(0);
+        for want in [0, 0, 0, 8, 20, 32, 44, 56, 68, 80] {
+            free = shaper.finish(free, 1500);
+            assert_eq!(free, ms(want));
+        }
+        let late = [0; 4].map(|_| shaper.finish(ms(120), 1500));
+        assert_eq!(late, [120, 120, 120, 128].map(ms), "full again, and no more than that");
+        // With overhead each takes more: 1500 + 375 B are 15 ms.
+        shaper.framing = Some(Framing { overhead: 375, ..Framing::NONE });
+        let framed = [0; 4].map(|_| shaper.finish(ms(300), 1500));
+        assert_eq!(framed, [300, 300, 305, 320].map(ms));
+        // 6000 B are 48 ms, more than it holds: they go when it is full, at 360 ms, and at 408.
+        assert_eq!([0; 2].map(|_| shaper.finish(ms(320), 6000 - 375)), [360, 408].map(ms));
     }
 
     /// 8 kbit/s: 1000 B take a second. By hand.

@@ -8,7 +8,7 @@ use crate::keys;
 use crate::tables::{Access, Shape};
 use penstock_aqm::{Context, QueueUnit};
 use penstock_units::param::{field, DelaySpec};
-use penstock_units::{Duration, QueueLen};
+use penstock_units::{Duration, QueueLen, Rate};
 
 /// What follows from a scenario before anything runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +92,7 @@ impl Plan {
         let topology = &self.topology;
         let bottleneck = &topology.links[topology.bottleneck];
         let goes_back = |l: &&Line| {
-            l.wire == bottleneck.wire && (l.to, l.from) == (bottleneck.from, bottleneck.to)
+            l.wire == bottleneck.wire && (l.end, l.from) == (bottleneck.from, bottleneck.end)
         };
         Facts {
             from_s: self.measure.from.as_secs_f64(),
@@ -173,10 +173,15 @@ impl Topology {
     /// way.
     fn sending_s(&self, traffic: &Traffic, bytes: u32) -> f64 {
         let route = self.route(traffic.from, traffic.to).unwrap_or_default();
-        let between = route.iter().map(|i| self.links[*i as usize].rate);
-        let ends = [self.access.as_ref(), self.far_side()];
-        let rates = between.chain(ends.into_iter().flatten().map(|side| side.rate));
-        f64::from(bytes) * 8.0 * rates.map(|rate| 1.0 / rate.as_bps() as f64).sum::<f64>()
+        let seconds = |bytes: u32, rate: Rate| f64::from(bytes) * 8.0 / rate.as_bps() as f64;
+        let links = route.iter().map(|i| &self.links[*i as usize]);
+        // A shaper lets a packet go at once.
+        let lines = links.filter(|line| line.burst.is_none());
+        let between = lines.map(|line| {
+            seconds(line.framing.map_or(bytes, |framing| framing.wire(bytes)), line.rate)
+        });
+        let ends = [self.access.as_ref(), self.far_side()].into_iter().flatten();
+        between.chain(ends.map(|side| seconds(bytes, side.rate))).sum()
     }
 
     /// Returns the access links on the side of `egress`.

@@ -10,7 +10,7 @@ use crate::tables::{Access, Link};
 use penstock_aqm::{Common, Context, Kind, QueueUnit};
 use penstock_sim::{Schedule, UserAqm};
 use penstock_units::param::{Loss, Params as _, Profile, RateSchedule, Ty, Value, Values};
-use penstock_units::{Bytes, Duration, QueueLen, Rate, Time};
+use penstock_units::{parse_rate, Bytes, Duration, Framing, QueueLen, Rate, Time, TxClock};
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -36,6 +36,8 @@ pub(crate) struct Line {
     pub wire: usize,
     pub from: u32,
     pub to: u32,
+    /// The router at which the line ends; `to` is the modem where a shaper stands in front of one.
+    pub end: u32,
     pub cost: u32,
     pub rate: Rate,
     pub delay: Duration,
@@ -52,6 +54,19 @@ pub(crate) struct Line {
     /// Whether the wire clears ECN fields, behind the queue.
     pub bleach: bool,
     pub schedule: Schedule,
+    pub framing: Option<Framing>,
+    /// What a shaper lets go at once.
+    pub burst: Option<Duration>,
+    /// The modem that has yet to be put behind the shaper.
+    pub modem: Option<Modem>,
+}
+
+/// What stands behind a shaper.
+#[derive(Clone)]
+pub(crate) struct Modem {
+    pub rate: Rate,
+    pub framing: Option<Framing>,
+    pub buffer: QueueLen,
 }
 
 /// Reads a table that names a discipline.
@@ -122,6 +137,7 @@ fn line(
         wire: 0,
         from: 0,
         to: 0,
+        end: 0,
         cost: 1,
         rate,
         delay,
@@ -134,6 +150,9 @@ fn line(
         loss: Loss::Bernoulli(0.0),
         bleach: false,
         schedule: Schedule::Steps(vec![]),
+        framing: None,
+        burst: None,
+        modem: None,
     })
 }
 
@@ -179,14 +198,95 @@ pub(super) fn directions(
             return Err(at.conflict("count_in_service", &forward.1.values, problem));
         }
     }
-    let ahead = line(root, forward, (rate, link.delay, link.buffer))?;
+    let framing = framing(section, values, &link)?;
     let back_rate = link.reverse_rate.unwrap_or(rate);
     let back_delay = link.reverse_delay.unwrap_or(link.delay);
-    let back = line(root, backward, (back_rate, back_delay, reverse_buffer))?;
+    let shaped = |key, text: &Option<String>, rate| {
+        let read = |text: &String| shaped_rate(section, values, (key, text), rate);
+        text.as_ref().map(read).transpose()
+    };
+    let ahead_shaped = shaped("shaped", &link.shaped, rate)?;
+    let back_shaped = shaped("reverse_shaped", &link.reverse_shaped, back_rate)?;
+    check_shaper(section, values, &link)?;
+    let one = |places, (rate, shaped): (Rate, Option<Rate>), delay, buffer| {
+        let line = line(root, places, (shaped.unwrap_or(rate), delay, buffer))?;
+        Ok(match shaped {
+            None => Line { framing, ..line },
+            Some(shaped) => Line {
+                framing: framing.filter(|_| link.shaper_framed),
+                burst: Some(burst(shaped, link.shaper_burst)),
+                modem: Some(Modem { rate, framing, buffer: link.modem_buffer }),
+                ..line
+            },
+        })
+    };
+    let ahead = one(forward, (rate, ahead_shaped), link.delay, link.buffer)?;
+    let back = one(backward, (back_rate, back_shaped), back_delay, reverse_buffer)?;
     Ok([
         Line { loss: link.loss, bleach: link.bleach, schedule, ..ahead },
         Line { loss: link.reverse_loss, bleach: link.reverse_bleach, ..back },
     ])
+}
+
+/// What a packet takes on the line, where that is not its own size.
+fn framing(section: &Section, values: &Values, link: &Link) -> Result<Option<Framing>> {
+    const MOST: u64 = 256;
+    for (key, size) in [("overhead", link.overhead), ("mpu", link.mpu)] {
+        if size.0 > MOST {
+            return Err(section.conflict(key, values, format!("must be at most {MOST} B")));
+        }
+    }
+    let framing =
+        Framing { overhead: link.overhead.0 as i64, mpu: link.mpu.0 as u32, cells: link.framing };
+    Ok((framing != Framing::NONE).then_some(framing))
+}
+
+/// The rate of a shaper in front of a line of `rate`.
+fn shaped_rate(
+    section: &Section,
+    values: &Values,
+    (key, text): (&str, &str),
+    rate: Rate,
+) -> Result<Rate> {
+    let share = |text: &str| {
+        let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+        (percent > 0.0 && percent <= 1000.0).then(|| rate.as_bps() as f64 * percent / 100.0)
+    };
+    let shaped = match share(text) {
+        Some(bps) => Rate::from_bps(bps.round() as u64),
+        None => parse_rate(text).ok(),
+    };
+    shaped.ok_or_else(|| {
+        let problem = "must be a rate, such as \"9.5 Mbit/s\", or a share of the line's rate, \
+                       such as \"95 %\", up to 1000 %";
+        section.conflict(key, values, problem)
+    })
+}
+
+/// Checks what is said of a shaper, and that there is one where something is.
+fn check_shaper(section: &Section, values: &Values, link: &Link) -> Result<()> {
+    let any = link.shaped.is_some() || link.reverse_shaped.is_some();
+    for key in ["shaper_burst", "shaper_framed", "modem_buffer"] {
+        if section.given(key) && !any {
+            return Err(section.conflict(
+                key,
+                values,
+                "says something of a shaper, and there is none: `shaped`",
+            ));
+        }
+    }
+    match link.modem_buffer {
+        QueueLen::Packets(_) => check_buffer(section, "modem_buffer", values, link.modem_buffer),
+        QueueLen::Bytes(_) => {
+            Err(section.conflict("modem_buffer", values, "must be a number of packets"))
+        }
+    }
+}
+
+/// What a shaper of `rate` lets go at once.
+fn burst(rate: Rate, given: Option<Duration>) -> Duration {
+    const LEAST: u32 = 1514;
+    given.unwrap_or_else(|| Duration::from_millis(1).max(TxClock::new(rate).alone(LEAST)))
 }
 
 /// Reads a link's rate over time, from its file if there is one. The file's hash goes into
@@ -224,6 +324,34 @@ fn schedule(
             Ok(Schedule::Trace(trace))
         }
     }
+}
+
+/// Takes a line's modem from behind its shaper: the link from router `at`, where the shaper's link
+/// ends from now on.
+pub(super) fn modem(root: &Node, shaper: &mut Line, at: u32) -> Result<Option<Line>> {
+    let Some(Modem { rate, framing, buffer }) = shaper.modem.take() else { return Ok(None) };
+    let fifo = penstock_aqm::kind("droptail").expect("droptail is a kind");
+    // A table that is not there: all that a FIFO takes has a default.
+    let nowhere = Section::new(root, "topology.modem");
+    let values = nowhere.fill(&keys::aqm_params(fifo), Defaults::GENERAL)?;
+    let fifo = Discipline { kind: fifo, common: Common::read(&values), values };
+    let behind = line(root, ("topology.modem", &fifo), (rate, Duration::ZERO, buffer))?;
+    let modem = Line {
+        name: format!("{}.modem", shaper.name),
+        wire: shaper.wire,
+        from: at,
+        to: shaper.end,
+        end: shaper.end,
+        cost: 0,
+        place: shaper.place.clone(),
+        loss: std::mem::replace(&mut shaper.loss, Loss::Bernoulli(0.0)),
+        bleach: std::mem::replace(&mut shaper.bleach, false),
+        schedule: std::mem::replace(&mut shaper.schedule, Schedule::Steps(vec![])),
+        framing,
+        ..behind
+    };
+    shaper.to = at;
+    Ok(Some(modem))
 }
 
 /// `topology.access` or `.egress`; `None` where it is left out.

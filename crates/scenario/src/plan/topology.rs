@@ -1,6 +1,6 @@
 //! Routers and links: a chain of like links or a graph, and the routes through it.
 
-use super::link::{directions, discipline, fill_link, side, Discipline, Line};
+use super::link::{directions, discipline, fill_link, modem, side, Discipline, Line};
 use super::section::{Defaults, Section};
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
@@ -77,12 +77,14 @@ impl Topology {
     fn costs_to(&self, to: u32, from: u32) -> Vec<Option<u64>> {
         const NONE: usize = usize::MAX;
         // The links into each router in a chain: the last one, and before each the one before it.
-        let (mut last, mut before) = (vec![NONE; self.nodes.len()], vec![]);
+        let modems = self.links.iter().filter(|l| l.to != l.end).count();
+        let routers = self.nodes.len() + modems;
+        let (mut last, mut before) = (vec![NONE; routers], vec![]);
         for (i, l) in self.links.iter().enumerate() {
             before.push(std::mem::replace(&mut last[l.to as usize], i));
         }
         let some = |i: usize| (i != NONE).then_some(i);
-        let mut costs = vec![None; self.nodes.len()];
+        let mut costs = vec![None; routers];
         let mut open = BinaryHeap::from([Reverse((0, to))]);
         while let Some(Reverse((cost, node))) = open.pop() {
             if costs[from as usize].is_some_and(|most| cost > most) {
@@ -96,6 +98,21 @@ impl Topology {
             }
         }
         costs
+    }
+}
+
+impl Topology {
+    /// Puts behind each shaper its modem, a link from a router without a name. The line's delay
+    /// stays with the shaper's link, and all that is said of the line's wire goes to the modem's.
+    fn put_modems(&mut self, root: &Node) -> Result<()> {
+        for i in 0..self.links.len() {
+            let at =
+                (self.nodes.len() + self.links.iter().filter(|l| l.to != l.end).count()) as u32;
+            if let Some(modem) = modem(root, &mut self.links[i], at)? {
+                self.links.push(modem);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -138,6 +155,7 @@ pub(super) fn topology(
     } else {
         chain(root, files, aqm, &mut topology)?;
     }
+    topology.put_modems(root)?;
     Ok(topology)
 }
 
@@ -154,8 +172,8 @@ fn chain(root: &Node, files: &Files, aqm: Disciplines, topology: &mut Topology) 
             Shape::Dumbbell => ("bottleneck".into(), "bottleneck.reverse".into()),
             _ => (format!("{}-{}", ends[0], ends[1]), format!("{}-{}", ends[1], ends[0])),
         };
-        topology.links.push(Line { name: names.0, from: a, to: b, ..forward.clone() });
-        topology.links.push(Line { name: names.1, from: b, to: a, ..backward.clone() });
+        topology.links.push(Line { name: names.0, from: a, to: b, end: b, ..forward.clone() });
+        topology.links.push(Line { name: names.1, from: b, to: a, end: a, ..backward.clone() });
     }
     topology.wires = vec![Wire { values, aqm: None, reverse: None }];
     Ok(())
@@ -237,8 +255,16 @@ impl GraphLinks<'_> {
         let [forward, backward] = directions(self.root, &section, &mut values, self.files, places)?;
         let (a, b) = (&self.nodes.names[from as usize], &self.nodes.names[to as usize]);
         let lines = [
-            Line { name: format!("{a}-{b}"), wire: i, from, to, cost, ..forward },
-            Line { name: format!("{b}-{a}"), wire: i, from: to, to: from, cost, ..backward },
+            Line { name: format!("{a}-{b}"), wire: i, from, to, end: to, cost, ..forward },
+            Line {
+                name: format!("{b}-{a}"),
+                wire: i,
+                from: to,
+                to: from,
+                end: from,
+                cost,
+                ..backward
+            },
         ];
         for line in lines[..ways].iter().rev() {
             // "a-b" to "c" and "a" to "b-c".

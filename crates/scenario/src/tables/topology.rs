@@ -4,7 +4,7 @@ use super::REQUIRED;
 use penstock_units::param::{
     int, DelaySpec, Loss, Param, Params as _, RateSchedule, Ty, Values, PARAM,
 };
-use penstock_units::{params, Duration, QueueLen, Rate};
+use penstock_units::{params, Bytes, Cells, Duration, QueueLen, Rate};
 
 /// A kind of topology: a chain of routers R0 … Rn, whose links are alike, or any graph.
 #[derive(Clone, Copy)]
@@ -158,6 +158,37 @@ params! {
             auto: "the rate never changes",
             source: "mahimahi (Netravali et al. 2015): link_queue.cc",
         },
+        /// What the line adds to each packet, in both directions: at most "256 B". The link's
+        /// rate, its throughput and its utilization are of what is on the wire; buffers and
+        /// disciplines count packets as they are.
+        pub overhead: Bytes { default: "0 B", quiet: true, source: "tc-stab(8)" },
+        /// The least that a packet takes on the line, with its overhead: at most "256 B".
+        pub mpu: Bytes { default: "0 B", quiet: true, source: "tc-stab(8)" },
+        /// How the line cuts up what it sends: ATM into cells of 53 bytes with 48 of data, the
+        /// last one padded; PTM into 65 bytes for each 64.
+        pub framing: Cells {
+            default: "none",
+            quiet: true,
+            source: "ITU-T I.363.5 (AAL5); ITU-T G.992.3, annex N",
+        },
+        /// A shaper stands in front of the line and holds the queue, as SQM does it: at a rate, or
+        /// at a share of the line's, "95 %". The discipline and `buffer` are the shaper's. Behind
+        /// it stands the modem, a link of its own in the results ("bottleneck.modem") with a
+        /// FIFO and what else is said of the line: rate, schedule, loss.
+        pub shaped: Option<String> { auto: "no shaper", quiet: true, source: "OpenWrt: SQM" },
+        /// The same for the opposite direction; a share is one of that direction's rate.
+        pub reverse_shaped: Option<String> { auto: "no shaper", quiet: true },
+        /// What a shaper lets go at once after it has been idle, as time at its rate.
+        pub shaper_burst: Option<Duration> {
+            auto: "1 ms, at least 1514 B",
+            quiet: true,
+            source: "OpenWrt: sqm-scripts, a burst of 1 ms",
+        },
+        /// Whether a shaper counts what a packet takes on the line. Otherwise it counts the packet
+        /// alone: nobody has told it of `overhead`, `mpu` and `framing`.
+        pub shaper_framed: bool { default: true, quiet: true },
+        /// What may wait at the modem, behind a shaper.
+        pub modem_buffer: QueueLen { default: "1000 packets", quiet: true },
     }
 }
 

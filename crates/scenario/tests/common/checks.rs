@@ -225,6 +225,7 @@ fn recount(config: &Config, r: &RunResult) {
         (config.measure_from.as_nanos(), config.measure_to.as_nanos(), config.duration.as_nanos());
     let inside = |t: u64| (from..to).contains(&t);
     let seconds = (to - from) as f64 * 1e-9;
+    let framing = config.links[config.bottleneck].framing;
     let of_flow = service(config) == Service::Orders;
     let mut fifo = Waiting { line: [].into(), of_flow, gone: vec![] };
     // Which of several alike was evicted is not told, so neither are the delays of the others.
@@ -274,7 +275,8 @@ fn recount(config: &Config, r: &RunResult) {
                 if inside(now) {
                     departures += 1;
                     marks += u64::from(marked);
-                    out_bytes += bytes[i];
+                    let wire = framing.map_or(bytes[i], |f| u64::from(f.wire(bytes[i] as u32)));
+                    out_bytes += wire;
                     delays.push((now - arrived) as f64 * 1e-9);
                 }
             }

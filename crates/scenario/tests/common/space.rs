@@ -82,6 +82,27 @@ pub fn scenario(bytes: &[u8]) -> String {
             link.push(format!("{key} = true"));
         }
     }
+    for key in ["overhead", "mpu"] {
+        if c.once_in(8) {
+            link.push(format!("{key} = \"{} B\"", c.below(257)));
+        }
+    }
+    if c.once_in(8) {
+        link.push(format!("framing = \"{}\"", c.pick(&["atm", "ptm"])));
+    }
+    if c.once_in(6) {
+        let shaped = c.pick(&["shaped", "reverse_shaped"]);
+        link.push(format!("{shaped} = \"{} %\"", 20 + c.below(100)));
+        if c.once_in(2) {
+            link.push(format!("shaper_burst = {}", time(c.log(1e-6, 1e-1))));
+        }
+        if c.once_in(2) {
+            link.push("shaper_framed = false".into());
+        }
+        if c.once_in(2) {
+            link.push(format!("modem_buffer = {}", 1 + c.below(100)));
+        }
+    }
     let trace = c.once_in(6).then(|| trace(c));
     fastest = trace.iter().map(|t| t.1).fold(fastest, f64::max);
     let steps: Vec<Option<f64>> = if trace.is_none() && c.once_in(4) {
