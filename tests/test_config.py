@@ -213,6 +213,7 @@ SAMPLES: dict[str, dict[str, object]] = {
     "codel": {"kind": "codel"},
     "fq-codel": {"kind": "fq-codel", "ecn": False},
     "pie": {"kind": "pie"},
+    "fq-pie": {"kind": "fq-pie"},
     "droptail": {"kind": "droptail"},
 }
 

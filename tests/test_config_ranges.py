@@ -66,6 +66,7 @@ def under(aqm: Ramp | Codel | Pie) -> Make:
 
 
 red, codel, fq, pie = under(RAMP), under(CODEL), under(FQ), under(PIE)
+fq_pie = under(replace(PIE, kind="fq-pie", flows=1024, quantum_bytes=1514, limit_pkts=10240))
 
 
 def step(threshold: float) -> Wanted:
@@ -173,6 +174,9 @@ BREAKS: dict[str, dict[str, Breaks]] = {
         "pie tupdate": Breaks(r" tupdate (\d+)us", *ends(pie, t_update_s=(1e-9, 1e6))),
         "pie alpha": Breaks(r" alpha (\d+)", *ends(pie, alpha=(-1.0, 9.0))),
         "pie beta": Breaks(r" beta (\d+)", *ends(pie, beta=(-1.0, 9.0))),
+        "fq_pie flows": Breaks(r" flows (\d+)", *ends(fq_pie, flows=(0, 10**6))),
+        "fq_pie quantum": Breaks(r" quantum (\d+)", *ends(fq_pie, quantum_bytes=(1, 10**9))),
+        "fq_pie ecn_prob": Breaks(r" ecn_prob (\d+)", *ends(fq_pie, mark_ecnth=(0.0, 3.0))),
         "cake rtt": Breaks(r" rtt (\d+)us", *ends(fq, interval_s=(1e-9, 1e6)), variant="cake"),
         "cake memlimit": Breaks(r" memlimit (\d+)", *buffers(fq), near=("below",), variant="cake"),
         "cake bandwidth": Breaks(r" bandwidth (\d+)bit", *rates(fq), variant="cake"),

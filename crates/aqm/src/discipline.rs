@@ -108,6 +108,8 @@ disciplines! {
     Codel(CodelParams) in alone::codel, "CoDel.";
     Pie(PieParams) in alone::pie, "PIE.";
     FqCodel(FqCodelParams) in alone::fq_codel, "FQ-CoDel.";
+    FqPie(FqPieParams) in alone::fq_pie, "FQ-PIE.";
+    DocsisPie(DocsisPieParams) in alone::docsis_pie, "DOCSIS-PIE.";
     Choke(ChokeParams) in alone::choke, "CHOKe.";
     Step(StepParams) in alone::step, "Step marking.";
     Custom(CustomParams) in family::custom, "RED's family recombined.";

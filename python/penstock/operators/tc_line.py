@@ -46,6 +46,9 @@ RANGES = ranges(
     Range(name="pie tupdate", low=1, high=U32, unit="us", source=_TIME),
     Range(name="pie alpha", low=1, high=32, unit="/ 16", source="iproute2, tc/q_pie.c: ALPHA_MAX; 0 is not sent"),
     Range(name="pie beta", low=1, high=32, unit="/ 16", source="iproute2, tc/q_pie.c: BETA_MAX; 0 is not sent"),
+    Range(name="fq_pie flows", low=1, high=65536, source="Linux, net/sched/sch_fq_pie.c: fq_pie_change"),
+    Range(name="fq_pie quantum", low=256, high=2**20, unit="B", source="Linux, net/sched/sch_fq_pie.c"),
+    Range(name="fq_pie ecn_prob", low=1, high=100, unit="%", source="Linux, net/sched/sch_fq_pie.c; 0 is not sent"),
     Range(name="cake rtt", low=20, high=U32, unit="us", source=f"{_TIME}; its target is a twentieth of it"),
     Range(name="cake memlimit", low=1, high=U32, unit="B", source=_SIZE),
     Range(
