@@ -44,6 +44,7 @@ __all__ = [
     "ParkingLot",
     "PdtRed",
     "Pi",
+    "Pi2",
     "Pie",
     "Poisson",
     "Rared",
@@ -1032,6 +1033,51 @@ class FqCodel(_Discipline):
     target: str | None = None
     interval: str | None = None
     maxpacket: str | None = None
+    ecn: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pi2(_Discipline):
+    """PI control of the queueing delay; Classic packets get the square of its probability, Scalable ones get it
+    straight.
+
+    The queueing delay settles at target, 15 ms, whatever the load. Since a window goes with 1/√p under Reno or CUBIC
+    and with 1/p under DCTCP or Prague, p' is linear in both, so one pair of gains suits every load: there is no table
+    as in PIE. Flows of both sorts share one queue at about equal rates.
+
+    One queue: Scalable flows, which could do with 1 ms, wait as long as the others; `dualpi2` gives them a queue of
+    their own. k balances the rates for one round trip, about 25 ms beside 15 ms of queue, and flows with other round
+    trips get more or less. It has no burst allowance: a burst after silence raises p' at the next update. Its delay
+    is that of the head, so what has just arrived is seen a queue later.
+
+    target: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC 9332,
+        appendix A.1; 20 ms in 2016.
+    t_update: Time between two updates of the probability; a time with its unit, for example "40 ms"; default: 16 ms.
+        Source: RFC 9332, appendix A.1: Tupdate as Linux has it; 32 ms in 2016.
+    alpha: Gain of the delay's distance from the target; a number in [0, 256]; unit: 1/s; default: 0.16. Source: RFC
+        9332, appendix A.1, with 16 ms.
+    beta: Gain of the delay's change; a number in [0, 256]; unit: 1/s; default: 3.2. Source: RFC 9332, appendix A.1.
+    k: The coupling factor: a Scalable packet is marked with k·p'; a number in (0, 255]; default: 2. Source: RFC 9332,
+        appendix C.
+    p_cmax: Above this probability of a Classic signal capable packets are dropped too; a number in [0, 1]; default:
+        0.25. Source: RFC 9332, appendix A.2: 1/k².
+    identify: Which packets are Scalable: ECT(1) and CE, or all that are ECN-capable; one of "l4s", "any-ect";
+        default: l4s. Source: RFC 9331, section 2; any-ect: Linux.
+    decides: Where packets are chosen for a signal. At their arrival the signal is a queue earlier; one of
+        "departure", "arrival"; default: departure. Source: RFC 9332, appendix A.1.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    Source: De Schepper et al. 2016; RFC 9332, appendix A.
+    """
+
+    kind: ClassVar[str] = "pi2"
+    target: str | None = None
+    t_update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    k: float | None = None
+    p_cmax: float | None = None
+    identify: Literal["l4s", "any-ect"] | None = None
+    decides: Literal["departure", "arrival"] | None = None
     ecn: bool | None = None
 
 

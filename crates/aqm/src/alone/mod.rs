@@ -7,6 +7,7 @@ pub mod codel;
 pub mod droptail;
 pub mod fq_codel;
 pub mod pi;
+pub mod pi2;
 pub mod pie;
 pub mod rem;
 pub mod step;
