@@ -42,6 +42,7 @@ SEARCHED: Mapping[str, Sequence[str]] = {
     "nlred": ("min_th", "max_th", "max_p", "w_q"),
     "codel": ("target", "interval"),
     "pie": ("qdelay_ref", "alpha", "beta"),
+    "dualpi2": ("step_thresh", "k"),
     "pi2": ("target", "alpha", "beta"),
     "fq-codel": ("target", "interval"),
     "choke": ("min_th", "max_th", "max_p", "w_q"),

@@ -5,6 +5,7 @@ pub mod blue;
 pub mod choke;
 pub mod codel;
 pub mod droptail;
+pub mod dualpi2;
 pub mod fq_codel;
 pub mod pi;
 pub mod pi2;

@@ -32,13 +32,11 @@ impl Identify {
     }
 }
 
-/// How p' is reckoned.
-#[derive(Clone, Debug)]
-enum Gains {
-    /// Per second of delay.
-    Float { alpha: f64, beta: f64 },
-    /// Linux's whole numbers: p' in 2⁻³², delays in nanoseconds, gains in 2⁻²⁶ of p' for each.
-    Fixed { alpha: i128, beta: i128 },
+/// Gains in Linux's whole numbers: p' in 2⁻³², delays in nanoseconds, 2⁻²⁶ of p' for each.
+#[derive(Clone, Copy, Debug)]
+struct Fixed {
+    alpha: i128,
+    beta: i128,
 }
 
 /// The controller: p', and when it is renewed.
@@ -46,7 +44,10 @@ enum Gains {
 pub struct Base {
     target: Duration,
     t_update: Duration,
-    gains: Gains,
+    /// Per second of delay.
+    alpha: f64,
+    beta: f64,
+    fixed: Option<Fixed>,
     /// At most this.
     most: f64,
     k: f64,
@@ -78,23 +79,29 @@ impl Base {
         in_fixed: bool,
     ) -> Result<Self, ParamError> {
         at_least_a_microsecond("t_update", t_update)?;
-        let gains = if in_fixed {
-            Gains::Fixed { alpha: fixed(alpha), beta: fixed(beta) }
-        } else {
-            Gains::Float { alpha, beta }
-        };
-        let next = Time::ZERO + t_update;
-        Ok(Base { target, t_update, gains, most, k, p: 0.0, prev: Duration::ZERO, next })
+        let fixed = in_fixed.then(|| Fixed { alpha: fixed(alpha), beta: fixed(beta) });
+        Ok(Base {
+            target,
+            t_update,
+            alpha,
+            beta,
+            fixed,
+            most,
+            k,
+            p: 0.0,
+            prev: Duration::ZERO,
+            next: Time::ZERO + t_update,
+        })
     }
 
     /// The queue's delay is `q`:  p' <- p' + α (q − target) + β (q − prev),  within [0, most].
     pub fn update(&mut self, q: Duration) {
-        let p = match self.gains {
-            Gains::Float { alpha, beta } => {
+        let p = match self.fixed {
+            None => {
                 let [q, target, prev] = [q, self.target, self.prev].map(Duration::as_secs_f64);
-                self.p + alpha * (q - target) + beta * (q - prev)
+                self.p + self.alpha * (q - target) + self.beta * (q - prev)
             }
-            Gains::Fixed { alpha, beta } => {
+            Some(Fixed { alpha, beta }) => {
                 let [q, target, prev] =
                     [q, self.target, self.prev].map(|d| i128::from(d.as_nanos()));
                 let delta = (q - target) * alpha + (q - prev) * beta;
@@ -147,6 +154,15 @@ impl Base {
         self.p = before.p.min(self.most);
         self.prev = before.prev;
         self.next = before.next;
+    }
+
+    /// Publishes what its keys come to (see [`crate::Aqm::settled`]); times in seconds.
+    pub fn settled(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("target", self.target.as_secs_f64());
+        out("t_update", self.t_update.as_secs_f64());
+        out("alpha", self.alpha);
+        out("beta", self.beta);
+        out("fixed_point", f64::from(u8::from(self.fixed.is_some())));
     }
 
     /// Sets p', for tests.
