@@ -1,6 +1,6 @@
 //! DualPI2 in closed loop, as the RFCs that define it say: Scalable flows wait about a millisecond,
-//! Classic ones about the target, and both get the same rate (RFC 9330, section 5; RFC 9332, sections 2.5.2
-//! and 4.2, appendix C).
+//! Classic ones about the target, and both get the same rate (RFC 9332, section 1.4,
+//! section 4.2 and appendix C).
 
 mod common;
 use common::good;
@@ -52,11 +52,17 @@ struct Point {
 
 impl Point {
     fn of(variant: &str, mbit: u32, rtt_ms: u32, seconds: u32) -> Point {
+        Point::with(variant, mbit, rtt_ms, seconds, "")
+    }
+
+    /// With more keys of the discipline.
+    fn with(variant: &str, mbit: u32, rtt_ms: u32, seconds: u32, keys: &str) -> Point {
         let one = |tcp| {
             let start = "start = { uniform = [\"0 s\", \"1 s\"] }\n";
             format!("[[traffic]]\nkind = \"ftp\"\nflows = 1\ntcp = \"{tcp}\"\n{start}")
         };
-        let r = simulate(&line(variant, mbit, rtt_ms, seconds, &(one("prague") + &one("cubic"))));
+        let traffic = keys.to_owned() + &one("prague") + &one("cubic");
+        let r = simulate(&line(variant, mbit, rtt_ms, seconds, &traffic));
         let p = Point {
             ratio: goodput(&r, 0) / goodput(&r, 1),
             l_mean_ms: 1e3 * band(&r, "L", "delay_mean_s"),
@@ -93,15 +99,31 @@ fn prague_and_cubic_share_a_link() {
     }
 }
 
-/// The whole grid; a minute of it is measured.
+/// A packet takes 1.2 ms at 10 Mbit/s, so Linux's step at 1 ms marks all that is not alone, and Prague
+/// gets a third of CUBIC's rate. With `min_qlen_step 1` they share.
 #[test]
-#[ignore = "minutes: make test-long"]
+fn a_step_below_a_packets_time_starves_prague() {
+    let [as_it_comes, with_length] =
+        ["", "th_len = 1\n"].map(|more| Point::with("linux", 10, 25, 40, more));
+    assert_eq!(as_it_comes.misses(), ["ratio"]);
+    assert!(as_it_comes.ratio < 0.5);
+    assert_eq!(with_length.misses(), [""; 0]);
+}
+
+/// The whole grid, over two minutes. Where it does not hold: Linux's step at 10 Mbit/s, see above, and
+/// a ratio that is 2.05 for 2 at 100 Mbit/s and 25 ms.
+#[test]
+#[ignore = "the whole grid: make test-long"]
 fn prague_and_cubic_share_any_link() {
     for variant in ["rfc", "linux"] {
         for mbit in [10, 40, 100] {
             for rtt_ms in [10, 25, 50] {
-                let misses = Point::of(variant, mbit, rtt_ms, 130).misses();
-                println!("{misses:?}");
+                let point = Point::of(variant, mbit, rtt_ms, 130);
+                match (variant, mbit, rtt_ms) {
+                    ("linux", 10, _) => assert!(point.misses() == ["ratio"] && point.ratio < 0.5),
+                    ("linux", 100, 25) => assert!((1.8..=2.2).contains(&point.ratio)),
+                    _ => assert_eq!(point.misses(), [""; 0], "{variant} {mbit} {rtt_ms}"),
+                }
             }
         }
     }
@@ -160,37 +182,42 @@ impl Aqm for Claimed {
     }
 }
 
-/// 1.2 times the link's rate of ECT(1) that answers no mark, and a CUBIC flow. Both queues lose
-/// packets, and C gets its share at least.
+/// The link under 1.2 times its rate of ECT(1) that answers no mark, beside other traffic.
+fn overloaded(variant: Variant, traffic: &str) -> RunResult {
+    let claims =
+        "[[traffic]]\nkind = \"cbr\"\nrate = \"24 Mbit/s\"\npacket = \"1500 B\"\nclass = 46\n";
+    let mut params = DualPi2Params::default();
+    params.own.variant = variant;
+    let link = Context {
+        rate: Rate::from_bps(20_000_000).unwrap(),
+        delay: Duration::from_micros(12_500),
+        buffer: QueueLen::Packets(10_000.0),
+    };
+    let own = UserAqm::new("rust:claimed", move |_| {
+        Ok(Box::new(Claimed(DualPi2::new(&params, &link).expect("its defaults"))))
+    });
+    let text = line(variant.word(), 20, 25, 40, &format!("{claims}{traffic}"));
+    let s = good(&text).with_user_aqm(own).unwrap();
+    run(&s.lower(1).unwrap(), &Handle::default()).unwrap()
+}
+
+/// Both queues lose packets, and C gets its share at least: 4 Mbit/s of datagrams, or thirty flows. A
+/// single flow of CUBIC could not tell: a loss of a quarter, which is L's, makes it small by itself.
 #[test]
-fn overload_does_not_starve_classic_flows() {
-    for (variant, word, share) in
-        [(Variant::Rfc, "rfc", 1.0 / 16.0), (Variant::Linux, "linux", 0.1)]
-    {
-        let traffic = "[[traffic]]\nkind = \"ftp\"\nflows = 1\ntcp = \"cubic\"\n\
-            [[traffic]]\nkind = \"cbr\"\nrate = \"24 Mbit/s\"\npacket = \"1500 B\"\nclass = 46\n";
-        let mut params = DualPi2Params::default();
-        params.own.variant = variant;
-        let link = Context {
-            rate: Rate::from_bps(20_000_000).unwrap(),
-            delay: Duration::from_micros(12_500),
-            buffer: QueueLen::Packets(10_000.0),
-        };
-        let own = UserAqm::new("rust:claimed", move |_| {
-            Ok(Box::new(Claimed(DualPi2::new(&params, &link).expect("its defaults"))))
-        });
-        let s = good(&line(word, 20, 25, 40, traffic)).with_user_aqm(own).unwrap();
-        let r = run(&s.lower(1).unwrap(), &Handle::default()).unwrap();
-        let of = |name, metric| band(&r, name, metric);
-        println!(
-            "{word}: C {:.3} of the link, drops in L {} and C {}, L {:.1} ms, C {:.1} ms",
-            of("C", "throughput_bps") / 20e6,
-            of("L", "drops_early"),
-            of("C", "drops_early"),
-            1e3 * of("L", "delay_mean_s"),
-            1e3 * of("C", "delay_mean_s"),
-        );
-        assert!(of("L", "drops_early") > 100.0 && of("C", "drops_early") > 10.0, "{word}");
-        assert!(of("C", "throughput_bps") >= 0.95 * share * 20e6, "{word}");
+fn overload_does_not_starve_c() {
+    let datagrams = "[[traffic]]\nkind = \"poisson\"\nrate = \"4 Mbit/s\"\npacket = \"1500 B\"\n";
+    let flows = "[[traffic]]\nkind = \"ftp\"\nflows = 30\ntcp = \"cubic\"\n";
+    for (variant, share) in [(Variant::Rfc, 1.0 / 16.0), (Variant::Linux, 0.1)] {
+        for traffic in [datagrams, flows] {
+            let r = overloaded(variant, traffic);
+            let of = |name, metric| band(&r, name, metric);
+            let kept = of("C", "throughput_bps") / 20e6;
+            let lost = ["L", "C"].map(|name| of(name, "drops_early"));
+            let waits = ["L", "C"].map(|name| 1e3 * of(name, "delay_mean_s"));
+            println!("{variant:?}: C keeps {kept:.3}, drops {lost:?}, delays {waits:.1?} ms");
+            assert!(kept >= share, "{variant:?}: {kept}");
+            assert!(lost[0] > 1000.0 && lost[1] > 500.0, "{variant:?}: {lost:?}");
+            assert!(waits[0] < 5.0 && (10.0..=20.0).contains(&waits[1]), "{variant:?}: {waits:?}");
+        }
     }
 }
