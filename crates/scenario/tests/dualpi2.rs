@@ -1,6 +1,6 @@
 //! DualPI2 in closed loop, as the RFCs that define it say: Scalable flows wait about a millisecond,
-//! Classic ones about the target, and both get the same rate (RFC 9332, section 1.4,
-//! section 4.2 and appendix C).
+//! Classic ones about the target, and both get the same rate (RFC 9332, sections 1.4 and 4.2,
+//! appendix C).
 
 mod common;
 use common::good;

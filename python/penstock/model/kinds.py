@@ -921,21 +921,43 @@ class CoDel(_Discipline):
     The rate of signals grows slowly: against many flows or an unresponsive load it takes many seconds, and until then
     the buffer is what bounds the queue. interval must be near the largest usual round-trip time, so short paths (data
     centres) need other numbers. On slow links target must be at least a packet's time. One queue: a greedy flow still
-    delays all others. With ECN it marks only, and an unresponsive capable flow is never dropped.
+    delays all others. With ECN it marks only, and an unresponsive capable flow is never dropped. Linux's form
+    (`variant`) differs where it begins: its second and third signal are 50 ms apart instead of 71.
 
+    ce_threshold: With `ecn`: besides what CoDel marks, mark every capable packet that has waited longer than this; a
+        time with its unit, for example "40 ms"; left out: none. Source: Linux: sch_codel; RFC 8290, section 5.2.7.
     target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
         section 4.4.
     interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
         time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 8289, section 4.3.
     maxpacket: Nothing is dropped while no more than this waits behind; a size with its unit, for example "1000 B";
         default: 1500 B. Source: RFC 8289, section 5.3: should be the interface's MTU.
+    variant: Whose CoDel: what the keys come to that say so and are left out. Linux's `maxpacket` is the interface's
+        MTU with its header, "1514 B" on Ethernet; one of "rfc", "linux"; default: rfc. Source: RFC 8289, RFC 8290;
+        Linux 7.3: include/net/codel_impl.h, sch_fq_codel.c.
+    control_law: Whether 1/√count is exact, or is kept in 16 bits and moved by one step of Newton's method at each
+        change of count; the second signal then brings the third after half an interval; one of "exact", "newton";
+        left out: exact; newton with the variant linux. Source: RFC 8289, section 5.5; Linux: codel_Newton_step.
+    above: Whether signals may begin at the end of the first interval above the target, or only after it; one of "at",
+        "after"; left out: at; after with the variant linux. Source: RFC 8289, section 5.6; Linux: codel_should_drop.
+    clock: Whether times are exact, or counted in units of 1024 ns, rounded down; one of "exact", "linux"; left out:
+        exact; linux with the variant linux. Source: Linux: codel_get_time.
+    most_drops: No dequeue drops more than this; the next signal is then due a step from now; a whole number in [1,
+        65535]; unit: packets; left out: no limit; 256 with the variant linux. Source: Linux 7.3:
+        CODEL_MAX_DROPS_PER_DEQUEUE.
     Source: RFC 8289.
     """
 
     kind: ClassVar[str] = "codel"
+    ce_threshold: str | None = None
     target: str | None = None
     interval: str | None = None
     maxpacket: str | None = None
+    variant: Literal["rfc", "linux"] | None = None
+    control_law: Literal["exact", "newton"] | None = None
+    above: Literal["at", "after"] | None = None
+    clock: Literal["exact", "linux"] | None = None
+    most_drops: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1010,16 +1032,46 @@ class FqCodel(_Discipline):
     drop_batch: At the limit the fullest queue loses half its packets, but no more than this; a whole number in [1,
         65536]; unit: packets; default: 64. Source: RFC 8290, section 4.1.
     behind: Whether CoDel lets a packet pass when no more than `maxpacket` waits behind it in its own queue, or in all
-        of them. Many flows with short queues then get more signals; one of "queue", "all"; default: queue. Source:
-        RFC 8289, section 4.4; all: Linux.
+        of them. Many flows with short queues then get more signals; one of "queue", "all"; left out: queue; all with
+        the variant linux. Source: RFC 8289, section 4.4; all: Linux.
     ce_threshold: Besides what CoDel marks, mark every capable packet that has waited longer than this; a time with
         its unit, for example "40 ms"; left out: none. Source: RFC 8290, section 5.2.7.
+    ce_selector: `ce_threshold` holds for packets alone whose DS byte (the class times 4, and the ECN field) has these
+        bits under `ce_mask`: 1 of 3 is ECT(1), the packets of L4S; a whole number in [0, 255]; default: 0. Source:
+        Linux: ce_threshold_selector.
+    ce_mask: The bits of the DS byte that `ce_selector` compares; 0 for none; a whole number in [0, 255]; default: 0.
+        Source: Linux: ce_threshold_selector.
+    memory_limit: Bytes in all queues together, `packet_overhead` counted; beside `limit`; a size with its unit, for
+        example "1000 B"; left out: none; 32 MiB with the variant linux. Source: Linux: sch_fq_codel.
+    packet_overhead: What a packet takes of `memory_limit` beside its own bytes; Linux counts the memory of its
+        buffers, for a full frame about 800 B more; a size with its unit, for example "1000 B"; default: 0 B. Source:
+        Linux: truesize.
+    overflow_when: Whether packets go for the arriving one before it enters, or after: then it may be one of them; one
+        of "before", "after"; left out: before; after with the variant linux. Source: RFC 8290, section 4.1; Linux:
+        fq_codel_enqueue.
+    halve: Whether the fullest queue loses half its packets or half its bytes; one of "packets", "bytes"; left out:
+        packets; bytes with the variant linux. Source: RFC 8290, section 4.1; Linux: fq_codel_drop.
+    overflow_counts: Whether what a queue loses so counts as signals of its CoDel, which then signals faster; true or
+        false; left out: false; true with the variant linux. Source: Linux: fq_codel_drop.
     target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
         section 4.4.
     interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
         time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 8289, section 4.3.
     maxpacket: Nothing is dropped while no more than this waits behind; a size with its unit, for example "1000 B";
         default: 1500 B. Source: RFC 8289, section 5.3: should be the interface's MTU.
+    variant: Whose CoDel: what the keys come to that say so and are left out. Linux's `maxpacket` is the interface's
+        MTU with its header, "1514 B" on Ethernet; one of "rfc", "linux"; default: rfc. Source: RFC 8289, RFC 8290;
+        Linux 7.3: include/net/codel_impl.h, sch_fq_codel.c.
+    control_law: Whether 1/√count is exact, or is kept in 16 bits and moved by one step of Newton's method at each
+        change of count; the second signal then brings the third after half an interval; one of "exact", "newton";
+        left out: exact; newton with the variant linux. Source: RFC 8289, section 5.5; Linux: codel_Newton_step.
+    above: Whether signals may begin at the end of the first interval above the target, or only after it; one of "at",
+        "after"; left out: at; after with the variant linux. Source: RFC 8289, section 5.6; Linux: codel_should_drop.
+    clock: Whether times are exact, or counted in units of 1024 ns, rounded down; one of "exact", "linux"; left out:
+        exact; linux with the variant linux. Source: Linux: codel_get_time.
+    most_drops: No dequeue drops more than this; the next signal is then due a step from now; a whole number in [1,
+        65535]; unit: packets; left out: no limit; 256 with the variant linux. Source: Linux 7.3:
+        CODEL_MAX_DROPS_PER_DEQUEUE.
     ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
     Source: RFC 8290.
     """
@@ -1031,9 +1083,21 @@ class FqCodel(_Discipline):
     drop_batch: int | None = None
     behind: Literal["queue", "all"] | None = None
     ce_threshold: str | None = None
+    ce_selector: int | None = None
+    ce_mask: int | None = None
+    memory_limit: str | None = None
+    packet_overhead: str | None = None
+    overflow_when: Literal["before", "after"] | None = None
+    halve: Literal["packets", "bytes"] | None = None
+    overflow_counts: bool | None = None
     target: str | None = None
     interval: str | None = None
     maxpacket: str | None = None
+    variant: Literal["rfc", "linux"] | None = None
+    control_law: Literal["exact", "newton"] | None = None
+    above: Literal["at", "after"] | None = None
+    clock: Literal["exact", "linux"] | None = None
+    most_drops: int | None = None
     ecn: bool | None = None
 
 

@@ -77,7 +77,7 @@ class Codel:
     """CoDel. `flows` and what follows is FQ-CoDel's; `None` and zero in CoDel itself.
 
     maxpacket_bytes: nothing is dropped while no more waits behind; 1514 is what Linux finds on
-        Ethernet.
+        Ethernet. ce_selector: what the DS byte must be for `ce_threshold_s`, and under which bits.
     """
 
     kind: str
@@ -89,6 +89,8 @@ class Codel:
     limit_pkts: int = 0
     drop_batch: int = 64
     ce_threshold_s: float | None = None
+    ce_selector: tuple[int, int] = (0, 0)
+    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

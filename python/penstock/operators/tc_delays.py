@@ -85,8 +85,13 @@ def codel(wanted: Wanted) -> Line:
         quantum = RANGES["fq_codel quantum"].value("quantum", wants.quantum_bytes)
         batch = RANGES["fq_codel drop_batch"].value("drop_batch", wants.drop_batch)
         numbers = {"flows": int(flows.used), "quantum": int(quantum.used), "drop_batch": int(batch.used)}
-        memory = memory_for(limit)
-        if memory is not None and memory < limit * FRAME_MEMORY:
+        memory = memory_for(limit) if wants.memory_bytes is None else wants.memory_bytes
+        if wants.memory_bytes is not None:
+            limits = RANGES["fq_codel memory_limit"].value("memory_limit", wants.memory_bytes)
+            memory = int(limits.used)
+            values.append(limits)
+            aqm["memory_limit"] = bytes_text(memory)
+        elif memory is not None and memory < limit * FRAME_MEMORY:
             why = f"{RANGES['fq_codel memory_limit'].said}, and a full frame takes about {FRAME_MEMORY} B"
             buffer = replace(buffer, used=memory // FRAME_MEMORY, why=why)
         told = numbers | ({} if memory is None else {"memory_limit": memory})
@@ -95,12 +100,17 @@ def codel(wanted: Wanted) -> Line:
         aqm |= numbers | {"quantum": bytes_text(quantum.used), "limit": int(buffer.used)}
         # What is as it was asked for, and rarely chosen, needs no line of its own.
         values += [*([flows] if flows.error else []), quantum, *([batch] if batch.error else [])]
-        if wants.ce_threshold_s is not None:
-            threshold, value = _codel_time("ce_threshold", wants.ce_threshold_s)
-            arguments += f" ce_threshold {threshold}us"
-            readback["ce_threshold"] = codel_reported(threshold)
-            aqm["ce_threshold"] = _seconds_text(value.used)
-            values.append(value)
+    if wants.ce_threshold_s is not None:
+        threshold, value = _codel_time("ce_threshold", wants.ce_threshold_s)
+        arguments += f" ce_threshold {threshold}us"
+        readback["ce_threshold"] = codel_reported(threshold)
+        aqm["ce_threshold"] = _seconds_text(value.used)
+        values.append(value)
+        selector, mask = wants.ce_selector
+        if mask:
+            arguments += f" ce_threshold_selector {selector:#x}/{mask:#x}"
+            readback |= {"ce_threshold_selector": selector, "ce_threshold_mask": mask}
+            aqm |= {"ce_selector": selector, "ce_mask": mask}
     aqm["maxpacket"] = f"{FRAME} B"
     values += [maxpacket(wants), buffer]
     return Line(

@@ -111,10 +111,6 @@ def _red(form: Form) -> dict[str, Field]:
 
 _CE = "aqm.ce_threshold"
 _BUFFER = "topology.bottleneck.buffer"
-_SELECTOR = (
-    "ce_threshold marks only packets whose DSCP and ECN bits are selector under mask (1 under 3: ECT(1) alone); the "
-    "scenario marks every capable packet"
-)
 _BYTEMODE = "small packets are dropped less often, by their share of a full one; the scenario drops all alike"
 _FRAMING = "what a packet takes of the rate beside its own bytes"
 _TINS = "packets are sorted into tins by their DSCP; the scenario has one, as all have where nobody sets a DSCP"
@@ -137,10 +133,7 @@ _PIE = {
 _CODEL = {
     "limit": carried(COUNT, _BUFFER, 1000),
     "target": carried(Form.CODEL, "aqm.target", 4999),
-    "ce_threshold": lost(
-        Form.CODEL,
-        "the box also marks what has waited longer than this; `codel` does not, `fq-codel` with flows = 1 does",
-    ),
+    "ce_threshold": carried(Form.CODEL, _CE),
     "interval": carried(Form.CODEL, "aqm.interval", 99999),
     "ecn": flag("ecn", "aqm.ecn", words={"noecn": False}),
 }
@@ -254,11 +247,10 @@ QDISCS: Mapping[str, Qdisc] = {
             **_CODEL,
             "limit": carried(COUNT, "aqm.limit", 10240),
             "ecn": flag("ecn", "aqm.ecn", words={"noecn": False}, new=True),
-            "ce_threshold": carried(Form.CODEL, _CE),
             "flows": carried(COUNT, "aqm.flows", 1024),
             "quantum": carried(SIZE, "aqm.quantum", 1514),
-            "ce_threshold_selector": lost(Form.MASKED, _SELECTOR, 0),
-            "ce_threshold_mask": lost(COUNT, _SELECTOR, 0),
+            "ce_threshold_selector": carried(Form.MASKED, "aqm.ce_selector", 0),
+            "ce_threshold_mask": carried(COUNT, "aqm.ce_mask", 0),
             "memory_limit": carried(SIZE, "aqm.limit", 2**25),
             "drop_batch": carried(COUNT, "aqm.drop_batch", 64),
         }

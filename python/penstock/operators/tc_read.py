@@ -189,6 +189,8 @@ def _codel(box: Box) -> Read:
         "target": f"{codel_time(whole(options, 'target', where, 1, MOST))} us",
         "interval": f"{codel_time(whole(options, 'interval', where, 1, MOST))} us",
     }
+    if "ce_threshold" in options:
+        aqm["ce_threshold"] = f"{codel_time(whole(options, 'ce_threshold', where, 0, MOST))} us"
     return Read(aqm, f"{whole(options, 'limit', where, 1, MOST)} packets")
 
 
@@ -217,10 +219,11 @@ def _fq_codel(box: Box) -> Read:
     }
     if "drop_batch" in options:
         aqm["drop_batch"] = whole(options, "drop_batch", where, 1, 65536)
-    if "ce_threshold" in options:
-        aqm["ce_threshold"] = f"{codel_time(whole(options, 'ce_threshold', where, 0, MOST))} us"
-    else:
+    if "ce_threshold" not in options:
         special |= {"ce_threshold_selector": None, "ce_threshold_mask": None}
+    else:
+        bits = {"ce_selector": "ce_threshold_selector", "ce_mask": "ce_threshold_mask"}
+        aqm |= {key: whole(options, name, where, 0, 255) for key, name in bits.items() if name in options}
     return Read(aqm, f"{limit} packets", special)
 
 

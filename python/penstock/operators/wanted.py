@@ -192,9 +192,17 @@ def _ramp(kind: str, aqm: Mapping[str, Any], link: LinkFacts) -> Ramp:
 def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
     target_s, interval_s = parse_duration(aqm["target"]), parse_duration(aqm["interval"])
     maxpacket = parse_size(aqm["maxpacket"])
+    threshold = aqm.get("ce_threshold")
+    threshold_s = None if threshold is None else parse_duration(threshold)
     if kind == "codel":
-        return Codel(kind=kind, target_s=target_s, interval_s=interval_s, maxpacket_bytes=maxpacket)
-    threshold = aqm["ce_threshold"]
+        return Codel(
+            kind=kind,
+            target_s=target_s,
+            interval_s=interval_s,
+            maxpacket_bytes=maxpacket,
+            ce_threshold_s=threshold_s,
+        )
+    memory = aqm.get("memory_limit")
     return Codel(
         kind=kind,
         target_s=target_s,
@@ -204,7 +212,9 @@ def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
         quantum_bytes=parse_size(aqm["quantum"]),
         limit_pkts=aqm["limit"],
         drop_batch=aqm["drop_batch"],
-        ce_threshold_s=None if threshold is None else parse_duration(threshold),
+        ce_threshold_s=threshold_s,
+        ce_selector=(aqm.get("ce_selector", 0), aqm.get("ce_mask", 0)),
+        memory_bytes=None if memory is None else parse_size(memory),
     )
 
 

@@ -7,14 +7,19 @@
 //! and `after_drop` tells what the call before, of the same dequeue, did. Where a packet may be
 //! marked it is, instead of dropped, and is sent: the dequeue ends with it (Linux; the RFC leaves
 //! it open). Times are compared in integers.
+//!
+//! `variant = "linux"` is the kernel's form (include/net/codel_impl.h, Linux 7.3): units of 1024 ns
+//! for time, and `1/√count` kept in 16 bits, which one step of Newton's method moves at each change
+//! of `count`. Each of its differences is a key, too.
 
 use crate::aqm::{Aqm, Service};
 use crate::context::{at_least_a_microsecond, Common, Context, Unit};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
+use crate::parts::isolation::Emptied;
 use crate::verdict::{Reason, Verdict};
-use penstock_units::param::ParamError;
-use penstock_units::{group, params, Bytes, Duration, Rng, Time};
+use penstock_units::param::{int, ParamError};
+use penstock_units::{group, params, words, Bytes, Duration, Rng, Time};
 use penstock_units::{Ecn, Level};
 
 /// The kind as it is listed.
@@ -35,7 +40,8 @@ pub const KIND: Kind = Kind {
         near the largest usual round-trip time, so short paths (data centres) need other numbers. \
         On slow links target must be at least a packet's time. One queue: a greedy flow still \
         delays all others. With ECN it marks only, and an unresponsive capable flow is never \
-        dropped.",
+        dropped. Linux's form (`variant`) differs where it begins: its second and third signal are \
+        50 ms apart instead of 71.",
     params: own_tables::<CodelParams>(),
     state: &states(COLUMNS),
     defaults: CodelParams::DEFAULTS,
@@ -44,10 +50,65 @@ pub const KIND: Kind = Kind {
 group! {
     /// What the user of CoDel sets.
     pub struct CodelParams {
+        /// Its own.
+        pub own: CodelOwn,
         /// The control loop.
         pub control: ControlParams,
         /// What every kind takes.
         pub common: Common,
+    }
+}
+
+params! {
+    /// The keys that FQ-CoDel has in a place of its own.
+    pub struct CodelOwn: Default {
+        /// With `ecn`: besides what CoDel marks, mark every capable packet that has waited longer
+        /// than this.
+        pub ce_threshold: Option<Duration> {
+            auto: "none",
+            quiet: true,
+            source: "Linux: sch_codel; RFC 8290, section 5.2.7",
+        },
+    }
+}
+
+words! {
+    /// Whose CoDel: a bundle of defaults.
+    pub enum CodelVariant {
+        /// The RFCs'.
+        Rfc = "rfc",
+        /// The kernel's.
+        Linux = "linux",
+    }
+}
+
+words! {
+    /// How `1/√count` is found.
+    pub enum ControlLaw {
+        /// As a real number.
+        Exact = "exact",
+        /// In 16 bits, by a step of Newton's method.
+        Newton = "newton",
+    }
+}
+
+words! {
+    /// When the interval above the target is over.
+    pub enum Above {
+        /// At its end.
+        At = "at",
+        /// After its end.
+        After = "after",
+    }
+}
+
+words! {
+    /// The clock of the control loop.
+    pub enum Clock {
+        /// That of the simulation.
+        Exact = "exact",
+        /// Units of 1024 ns, rounded down.
+        Linux = "linux",
     }
 }
 
@@ -64,6 +125,42 @@ params! {
             default: "1500 B",
             source: "RFC 8289, section 5.3: should be the interface's MTU",
         },
+        /// Whose CoDel: what the keys come to that say so and are left out. Linux's `maxpacket` is
+        /// the interface's MTU with its header, "1514 B" on Ethernet.
+        pub variant: CodelVariant {
+            default: "rfc",
+            quiet: true,
+            source: "RFC 8289, RFC 8290; Linux 7.3: include/net/codel_impl.h, sch_fq_codel.c",
+        },
+        /// Whether 1/√count is exact, or is kept in 16 bits and moved by one step of Newton's
+        /// method at each change of count; the second signal then brings the third after half an
+        /// interval.
+        pub control_law: Option<ControlLaw> {
+            auto: "exact; newton with the variant linux",
+            quiet: true,
+            source: "RFC 8289, section 5.5; Linux: codel_Newton_step",
+        },
+        /// Whether signals may begin at the end of the first interval above the target, or only
+        /// after it.
+        pub above: Option<Above> {
+            auto: "at; after with the variant linux",
+            quiet: true,
+            source: "RFC 8289, section 5.6; Linux: codel_should_drop",
+        },
+        /// Whether times are exact, or counted in units of 1024 ns, rounded down.
+        pub clock: Option<Clock> {
+            auto: "exact; linux with the variant linux",
+            quiet: true,
+            source: "Linux: codel_get_time",
+        },
+        /// No dequeue drops more than this; the next signal is then due a step from now.
+        pub most_drops: Option<u32> {
+            ty: int(1, 65_535),
+            unit: "packets",
+            auto: "no limit; 256 with the variant linux",
+            quiet: true,
+            source: "Linux 7.3: CODEL_MAX_DROPS_PER_DEQUEUE",
+        },
     }
 }
 
@@ -79,12 +176,22 @@ const COLUMNS: &[Column<Codel>; 3] = &[
     }),
 ];
 
+/// The unit of Linux's clock.
+const UNIT: u64 = Duration::from_nanos(1024).as_ticks();
+
 /// The constants of the control loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     target: Duration,
     interval: Duration,
+    /// What is added to the time at which the delay rose above the target: from then on signals are
+    /// made.
+    wait: Duration,
     maxpacket: u64,
+    newton: bool,
+    /// The clock counts units of 1024 ns.
+    coarse: bool,
+    most_drops: u32,
 }
 
 impl Codel {
@@ -95,24 +202,67 @@ impl Codel {
     pub fn new(p: &CodelParams, cx: &Context) -> Result<Self, ParamError> {
         let _ = Unit::of(p, &p.common, cx)?;
         let control = Control::new(&p.control)?;
-        Ok(Codel { control, ecn: p.common.ecn, vars: Vars::default() })
+        let ce_threshold = p.own.ce_threshold;
+        Ok(Codel { control, ecn: p.common.ecn, ce_threshold, vars: Vars::default() })
     }
 }
 
 impl Control {
     pub(crate) fn new(p: &ControlParams) -> Result<Self, ParamError> {
-        let ControlParams { target, interval, maxpacket } = *p;
-        at_least_a_microsecond("interval", interval)?;
-        Ok(Control { target, interval, maxpacket: maxpacket.0 })
+        let linux = p.variant == CodelVariant::Linux;
+        let newton = p.control_law.map_or(linux, |law| law == ControlLaw::Newton);
+        let after = p.above.map_or(linux, |above| above == Above::After);
+        let coarse = p.clock.map_or(linux, |clock| clock == Clock::Linux);
+        at_least_a_microsecond("interval", p.interval)?;
+        if coarse && p.interval.as_ticks() < UNIT {
+            return Err(ParamError::new(
+                "interval",
+                "must be at least 1.024 us with Linux's clock",
+            ));
+        }
+        let whole = |d: Duration| if coarse { whole_units(d) } else { d };
+        let (interval, unit) = (whole(p.interval), if coarse { UNIT } else { 1 });
+        // Later than the end is at the end or later, a unit further.
+        let more = if after { unit } else { 0 };
+        Ok(Control {
+            target: whole(p.target),
+            interval,
+            wait: Duration::from_ticks(interval.as_ticks().saturating_add(more)),
+            maxpacket: p.maxpacket.0,
+            newton,
+            coarse,
+            most_drops: p.most_drops.unwrap_or(if linux { 256 } else { u32::MAX }),
+        })
     }
 
-    /// `t + INTERVAL/√count`, in whole ticks.
+    /// `t + INTERVAL/√count`, in whole ticks; with Linux's clock in whole units, at least one.
     #[inline(never)]
-    fn control_law(&self, t: Time, count: u32) -> Time {
-        t + Duration::from_ticks(
-            (self.interval.as_ticks() as f64 / libm::sqrt(f64::from(count))) as u64,
-        )
+    fn control_law(&self, t: Time, count: u32, r: u16) -> Time {
+        let unit = if self.coarse { UNIT } else { 1 };
+        let interval = self.interval.as_ticks() / unit;
+        let step = if self.newton {
+            ((u128::from(interval) * u128::from(r)) >> 16) as u64
+        } else {
+            (interval as f64 / libm::sqrt(f64::from(count))) as u64
+        };
+        let step = if self.coarse { step.max(1) } else { step };
+        t + Duration::from_ticks(step.saturating_mul(unit))
     }
+}
+
+/// A time on Linux's clock.
+fn whole_units(d: Duration) -> Duration {
+    Duration::from_ticks(d.as_ticks() / UNIT * UNIT)
+}
+
+/// One step of Newton's method towards 65536/√count, `r ← r·(3 − count·r²)/2` with r in 65536ths,
+/// in integers that are rounded down.
+fn newton_step(r: u16, count: u32) -> u16 {
+    let r = u64::from(r) << 16;
+    let square = (r * r) >> 32;
+    // Where count has jumped the step overshoots and wraps, as in 64 bits it does.
+    let rest = (3u64 << 32).wrapping_sub(u64::from(count).wrapping_mul(square)) >> 2;
+    (rest.wrapping_mul(r) >> 31 >> 16) as u16
 }
 
 /// The reason why the call before, of the same dequeue, dropped a packet.
@@ -130,8 +280,12 @@ pub(crate) struct Vars {
     /// [`Time::NEVER`]: the delay is below the target.
     first_above_time: Time,
     drop_next: Time,
-    count: u32,
+    pub(crate) count: u32,
     lastcount: u32,
+    /// 65536/√count, as Newton's method has it.
+    r: u16,
+    /// Packets that this dequeue has dropped, up to the most that it may.
+    drops: u16,
     dropping: bool,
     after_drop: Option<AfterDrop>,
 }
@@ -143,6 +297,8 @@ impl Default for Vars {
             drop_next: Time::ZERO,
             count: 0,
             lastcount: 0,
+            r: u16::MAX,
+            drops: 0,
             dropping: false,
             after_drop: None,
         }
@@ -161,22 +317,20 @@ impl Vars {
         behind: u64,
         capable: bool,
     ) -> Verdict {
+        let (now, sojourn) = if c.coarse { on_linux_clock(now, sojourn) } else { (now, sojourn) };
         let ok_to_drop = self.ok_to_drop(c, now, sojourn, behind);
         match self.after_drop.take() {
             Some(AfterDrop::Entry) => return Verdict::Pass,
             Some(AfterDrop::Next) if ok_to_drop => {
-                self.drop_next = c.control_law(self.drop_next, self.count)
+                self.drop_next = c.control_law(self.drop_next, self.count, self.r)
             }
-            _ => {}
+            Some(AfterDrop::Next) => {}
+            None => self.drops = 0,
         }
         if self.dropping {
             self.dropping = ok_to_drop;
             if self.dropping && now >= self.drop_next {
-                self.count = self.count.saturating_add(1);
-                if capable {
-                    self.drop_next = c.control_law(self.drop_next, self.count);
-                }
-                return self.signal(capable, AfterDrop::Next);
+                return self.due(c, now, capable);
             }
         } else if ok_to_drop {
             self.enter(c, now);
@@ -193,10 +347,24 @@ impl Vars {
             return false;
         }
         if self.first_above_time == Time::NEVER {
-            self.first_above_time = now + c.interval;
+            self.first_above_time = now + c.wait;
             return false;
         }
         now >= self.first_above_time
+    }
+
+    /// In the dropping state the time of the next signal has come.
+    fn due(&mut self, c: &Control, now: Time, capable: bool) -> Verdict {
+        if u32::from(self.drops) >= c.most_drops {
+            self.drop_next = c.control_law(now, self.count, self.r);
+            return Verdict::Pass;
+        }
+        self.drops = self.drops.saturating_add(1);
+        self.counts(self.count.saturating_add(1), c);
+        if capable {
+            self.drop_next = c.control_law(self.drop_next, self.count, self.r);
+        }
+        self.signal(capable, AfterDrop::Next)
     }
 
     /// Into the dropping state; soon after it was left, at about the rate of then.
@@ -205,9 +373,20 @@ impl Vars {
         let delta = self.count.wrapping_sub(self.lastcount);
         let soon = Duration::from_ticks(c.interval.as_ticks().saturating_mul(16));
         // A drop_next still to come counts as soon.
-        self.count = if delta > 1 && now.since(self.drop_next) < soon { delta } else { 1 };
-        self.drop_next = c.control_law(now, self.count);
+        if delta > 1 && now.since(self.drop_next) < soon {
+            self.counts(delta, c);
+        } else {
+            (self.count, self.r) = (1, u16::MAX);
+        }
+        self.drop_next = c.control_law(now, self.count, self.r);
         self.lastcount = self.count;
+    }
+
+    fn counts(&mut self, count: u32, c: &Control) {
+        self.count = count;
+        if c.newton {
+            self.r = newton_step(self.r, count);
+        }
     }
 
     fn signal(&mut self, capable: bool, after: AfterDrop) -> Verdict {
@@ -220,11 +399,29 @@ impl Vars {
     }
 }
 
+impl Emptied for Vars {
+    /// The RFC's `dodequeue` of an empty queue.
+    #[inline(always)]
+    fn emptied(&mut self) {
+        self.first_above_time = Time::NEVER;
+        self.dropping = false;
+        self.after_drop = None;
+    }
+}
+
+/// Now, and the time since a packet's arrival, on Linux's clock.
+fn on_linux_clock(now: Time, sojourn: Duration) -> (Time, Duration) {
+    let units = |t: Time| whole_units(t.since(Time::ZERO));
+    let (at, since) = (units(now), units(now.before(sojourn)));
+    (Time::ZERO + at, Duration::from_ticks(at.as_ticks() - since.as_ticks()))
+}
+
 /// CoDel on one FIFO.
 #[derive(Clone, Debug)]
 pub struct Codel {
     control: Control,
     ecn: bool,
+    ce_threshold: Option<Duration>,
     vars: Vars,
 }
 
@@ -244,7 +441,11 @@ impl Aqm for Codel {
         _: &mut Rng,
     ) -> Verdict {
         let capable = self.ecn && pkt.ecn != Ecn::NotEct;
-        self.vars.dequeue(&self.control, now, sojourn, q.bytes, capable)
+        let verdict = self.vars.dequeue(&self.control, now, sojourn, q.bytes, capable);
+        if verdict == Verdict::Pass && capable && self.ce_threshold.is_some_and(|t| sojourn > t) {
+            return Verdict::Mark(Level::Ce, Reason::Early);
+        }
+        verdict
     }
 
     #[inline(always)]
@@ -392,6 +593,146 @@ mod tests {
                 Vars { count: 9, lastcount: 2, drop_next: us(1_000_000), ..Vars::default() };
             v.first_above_time = us(2_000_000);
             story(&mut v, false, &[(at, 9, DROP, count)]);
+        }
+    }
+
+    /// `r` at each count, from 65535 at 1; exactly it would be 65536/√count: 46341, 37837, 32768, …
+    #[test]
+    fn newtons_method_overshoots_at_first() {
+        let mut r = u16::MAX;
+        let steps: Vec<_> = (2..=16)
+            .map(|count| {
+                r = newton_step(r, count);
+                r
+            })
+            .collect();
+        assert_eq!(steps[..7], [32769, 36864, 31968, 28935, 26481, 24588, 23037]);
+        assert_eq!(steps[14], 16360);
+    }
+
+    /// A queue that is always above the target, and never asked in vain: the times of signals after
+    /// the entry, in µs.
+    fn signals(control: &Control, capable: bool, until_ms: u64) -> Vec<f64> {
+        let mut v = Vars::default();
+        let (mut entry, mut out) = (None, vec![]);
+        // The head is asked for each 10 µs.
+        for at in (0..until_ms * 100).map(|i| us(i * 10)) {
+            let mut next = || v.dequeue(control, at, Duration::from_secs(1), 1 << 20, capable);
+            while next() == if capable { MARK } else { DROP } {
+                match entry {
+                    None => entry = Some(at),
+                    Some(entry) => out.push(at.since(entry).as_secs_f64() * 1e3),
+                }
+                if capable {
+                    break;
+                }
+            }
+        }
+        out
+    }
+
+    /// 100·Σ 1/√count ms, and Newton's 97 656 units of 1024 ns times r.
+    #[test]
+    fn signals_follow_the_law_that_was_chosen() {
+        let linux = Control::new(&ControlParams {
+            variant: CodelVariant::Linux,
+            ..ControlParams::default()
+        })
+        .unwrap();
+        let exact = [100.0, 170.711, 228.446, 278.446, 323.167, 363.992, 401.788, 437.144, 470.477];
+        let newton = [99.998, 149.999, 206.248, 255.026, 299.177, 339.583, 377.1, 412.251, 445.432];
+        for (control, capable, want) in
+            [(control(), false, exact), (control(), true, exact), (linux, false, newton)]
+        {
+            let got = signals(&control, capable, 700);
+            for (got, want) in got.iter().zip(want) {
+                // Asked for each 10 µs; the entry comes up to as much later than its time.
+                assert!((got - want).abs() < 0.021, "{got} should be {want}");
+            }
+            assert!(got.len() > want.len());
+        }
+    }
+
+    /// The entry and the second after it have 33 signals and 34, ten seconds 2574 and 2588: only the
+    /// start differs.
+    #[test]
+    fn in_the_long_run_the_laws_agree() {
+        let newton =
+            ControlParams { control_law: Some(ControlLaw::Newton), ..ControlParams::default() };
+        let newton = Control::new(&newton).unwrap();
+        for (control, one, ten) in [(control(), 33, 2574), (newton, 34, 2588)] {
+            let got = signals(&control, true, 10_200);
+            let within = |ms| 1 + got.iter().filter(|t| **t <= ms).count();
+            assert_eq!(within(1_000.0), one);
+            assert!(within(10_000.0).abs_diff(ten) <= 2, "{}", within(10_000.0));
+        }
+    }
+
+    /// Above the target from 10 ms on, which is unit 9765; 97 656 units later is 109.999 104 ms.
+    #[test]
+    fn linux_counts_in_its_units_and_begins_after_the_interval() {
+        let set = |above, clock| {
+            Control::new(&ControlParams { above, clock, ..ControlParams::default() }).unwrap()
+        };
+        let (after, linux) = (Some(Above::After), Some(Clock::Linux));
+        for (control, pass, drop) in [
+            (set(None, None), 109_999_999, 110_000_000),
+            (set(after, None), 110_000_000, 110_000_001),
+            (set(None, linux), 109_999_103, 109_999_104),
+            (set(after, linux), 110_000_127, 110_000_128),
+        ] {
+            for (at, want) in [(pass, PASS), (drop, DROP)] {
+                let mut v = Vars::default();
+                let mut at_ns = |ns| {
+                    let at = Time::from_nanos(ns);
+                    v.dequeue(&control, at, Duration::from_millis(9), 3000, false)
+                };
+                assert_eq!(at_ns(10_000_000), PASS);
+                assert_eq!(at_ns(at), want, "{at}: {control:?}");
+            }
+        }
+        // 5 ms are 4882 units, 4.999 168 ms.
+        let linux = set(None, linux);
+        assert_eq!((linux.target.as_nanos(), linux.interval.as_nanos()), (4_999_168, 99_999_744));
+    }
+
+    /// The schedule is 400 s behind, and a dequeue drops no more than 3.
+    #[test]
+    fn a_dequeue_drops_no_more_than_it_may() {
+        let most = ControlParams { most_drops: Some(3), ..ControlParams::default() };
+        let most = Control::new(&most).unwrap();
+        let mut v = Vars::default();
+        let mut at = |ms: u64| v.dequeue(&most, us(ms * 1000), Duration::from_secs(1), 3000, false);
+        assert_eq!([at(10), at(110), at(110)], [PASS, DROP, PASS]);
+        assert_eq!([at(400_000), at(400_000), at(400_000), at(400_000)], [DROP, DROP, DROP, PASS]);
+        assert_eq!((at(400_049), at(400_050)), (PASS, DROP)); // 100/√4 ms from then
+    }
+
+    #[test]
+    fn a_queue_found_empty_is_below_the_target() {
+        let mut v = Vars::default();
+        story(&mut v, false, &[(10_000, 9, PASS, 0), (110_000, 9, DROP, 1)]);
+        v.emptied();
+        assert!(!v.dropping);
+        story(
+            &mut v,
+            false,
+            &[(111_000, 9, PASS, 1), (210_999, 9, PASS, 1), (211_000, 9, DROP, 1)],
+        );
+    }
+
+    #[test]
+    fn a_ce_threshold_marks_what_has_waited_longer() {
+        let set = [("ecn", "true"), ("ce_threshold", "\"1 ms\"")];
+        let mut codel = Codel::new(&params(&KIND, &set), &context()).unwrap();
+        let q = Queue { pkts: 1, bytes: 1000, idle_since: None };
+        for (waited, ecn, want) in
+            [(1000, Ecn::Ect0, PASS), (1001, Ecn::Ect0, MARK), (1001, Ecn::NotEct, PASS)]
+        {
+            let pkt = Packet { bytes: 1000, ecn, flow: 0, class: 0 };
+            let waited = Duration::from_micros(waited);
+            let mut rng = Rng::stream(1, "test");
+            assert_eq!(codel.depart(us(9_000), &pkt, waited, &q, &mut rng), want, "{ecn:?}");
         }
     }
 

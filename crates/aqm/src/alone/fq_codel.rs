@@ -4,16 +4,18 @@
 //!
 //! Settled here: the hash's perturbation (section 4.1.1) is drawn from the discipline's random
 //! stream at the first packet. CoDel's "nothing waits behind" looks at the packet's own queue, as
-//! RFC 8289's does, or with `behind = "all"` at all queues, as Linux does. When the total is at its limit (`limit`, or the link's
-//! buffer, whichever is reached first) packets go before the arriving one enters, instead of after;
-//! it counts in its queue, and is dropped itself only where nothing else waits.
+//! RFC 8289's does, or with `behind = "all"` at all queues, as Linux does. When the total is at its
+//! limit (`limit`, or the link's buffer, whichever is reached first) packets go before the arriving
+//! one enters; it counts in its queue, and is dropped itself only where nothing else waits. With
+//! `overflow_when = "after"` it is one of those that may go, as in Linux, where only the link's
+//! buffer still makes room beforehand.
 
-use crate::alone::codel::{Control, ControlParams, Vars};
+use crate::alone::codel::{CodelVariant, Control, ControlParams, Vars};
 use crate::aqm::{Aqm, Service, Turn};
 use crate::context::{Common, Context, Unit};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
-use crate::parts::isolation::{FlowQueue, Isolation};
+use crate::parts::isolation::{Batch, FlowQueue, Isolation};
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::{int, ParamError};
 use penstock_units::{group, params, words, Bytes, Duration, Rng, Time};
@@ -65,6 +67,26 @@ words! {
     }
 }
 
+words! {
+    /// When packets go for the arriving one.
+    pub enum OverflowWhen {
+        /// Before it enters.
+        Before = "before",
+        /// After it has.
+        After = "after",
+    }
+}
+
+words! {
+    /// What is halved where packets have to go.
+    pub enum Halve {
+        /// The number of packets.
+        Packets = "packets",
+        /// Their bytes.
+        Bytes = "bytes",
+    }
+}
+
 params! {
     /// Parameters.
     pub struct FqOwn: Default {
@@ -97,13 +119,58 @@ params! {
         },
         /// Whether CoDel lets a packet pass when no more than `maxpacket` waits behind it in its own
         /// queue, or in all of them. Many flows with short queues then get more signals.
-        pub behind: Behind {
-            default: "queue",
+        pub behind: Option<Behind> {
+            auto: "queue; all with the variant linux",
             quiet: true,
             source: "RFC 8289, section 4.4; all: Linux",
         },
         /// Besides what CoDel marks, mark every capable packet that has waited longer than this.
         pub ce_threshold: Option<Duration> { auto: "none", source: "RFC 8290, section 5.2.7" },
+        /// `ce_threshold` holds for packets alone whose DS byte (the class times 4, and the ECN
+        /// field) has these bits under `ce_mask`: 1 of 3 is ECT(1), the packets of L4S.
+        pub ce_selector: u32 {
+            ty: int(0, 255),
+            unit: "1",
+            default: 0,
+            quiet: true,
+            source: "Linux: ce_threshold_selector",
+        },
+        /// The bits of the DS byte that `ce_selector` compares; 0 for none.
+        pub ce_mask: u32 {
+            ty: int(0, 255),
+            unit: "1",
+            default: 0,
+            quiet: true,
+            source: "Linux: ce_threshold_selector",
+        },
+        /// Bytes in all queues together, `packet_overhead` counted; beside `limit`.
+        pub memory_limit: Option<Bytes> {
+            auto: "none; 32 MiB with the variant linux",
+            quiet: true,
+            source: "Linux: sch_fq_codel",
+        },
+        /// What a packet takes of `memory_limit` beside its own bytes; Linux counts the memory of
+        /// its buffers, for a full frame about 800 B more.
+        pub packet_overhead: Bytes { default: "0 B", quiet: true, source: "Linux: truesize" },
+        /// Whether packets go for the arriving one before it enters, or after: then it may be one
+        /// of them.
+        pub overflow_when: Option<OverflowWhen> {
+            auto: "before; after with the variant linux",
+            quiet: true,
+            source: "RFC 8290, section 4.1; Linux: fq_codel_enqueue",
+        },
+        /// Whether the fullest queue loses half its packets or half its bytes.
+        pub halve: Option<Halve> {
+            auto: "packets; bytes with the variant linux",
+            quiet: true,
+            source: "RFC 8290, section 4.1; Linux: fq_codel_drop",
+        },
+        /// Whether what a queue loses so counts as signals of its CoDel, which then signals faster.
+        pub overflow_counts: Option<bool> {
+            auto: "false; true with the variant linux",
+            quiet: true,
+            source: "Linux: fq_codel_drop",
+        },
     }
 }
 
@@ -119,9 +186,31 @@ pub struct FqCodel {
     control: Control,
     ecn: bool,
     limit: u32,
+    memory: Memory,
+    /// Packets go after the arriving one has entered.
+    after: bool,
+    overflow_counts: bool,
     /// Whether what waits in all queues is behind a packet.
     behind_all: bool,
     ce_threshold: Option<Duration>,
+    /// The bits of the DS byte that are compared, and what they must be.
+    ce_select: (u8, u8),
+}
+
+/// What may be held beside a number of packets.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    limit: u64,
+    per_packet: u64,
+}
+
+impl Memory {
+    /// Returns whether a packet of `bytes` does not fit to those that wait.
+    #[inline(always)]
+    fn exceeded(&self, q: &Queue, bytes: u32) -> bool {
+        let overhead = (u64::from(q.pkts) + 1).saturating_mul(self.per_packet);
+        (q.bytes + u64::from(bytes)).saturating_add(overhead) > self.limit
+    }
 }
 
 const _: () = assert!(size_of::<FlowQueue<Vars>>() == 64, "a queue is one cache line");
@@ -137,14 +226,42 @@ impl FqCodel {
         if !(256..=1 << 20).contains(&quantum) {
             return Err(ParamError::new("quantum", "must be in [256 B, 1048576 B]"));
         }
+        let FqOwn { behind, overflow_when, halve, overflow_counts, .. } = p.own;
+        let linux = p.control.variant == CodelVariant::Linux;
+        let most = p.own.memory_limit.map(|b| b.0).or(linux.then_some(32 << 20));
+        let loses = Batch {
+            most: p.own.drop_batch,
+            halve_bytes: halve.map_or(linux, |halve| halve == Halve::Bytes),
+        };
         Ok(FqCodel {
-            flows: Isolation::new(p.own.flows, quantum, p.own.drop_batch),
+            flows: Isolation::new(p.own.flows, quantum, loses),
             control: Control::new(&p.control)?,
             ecn: p.common.ecn,
             limit: p.own.limit,
-            behind_all: p.own.behind == Behind::All,
+            memory: Memory { limit: most.unwrap_or(u64::MAX), per_packet: p.own.packet_overhead.0 },
+            after: overflow_when.map_or(linux, |when| when == OverflowWhen::After),
+            overflow_counts: overflow_counts.unwrap_or(linux),
+            behind_all: behind.map_or(linux, |behind| behind == Behind::All),
             ce_threshold: p.own.ce_threshold,
+            ce_select: match p.own.ce_mask as u8 {
+                0 => (0, 0),
+                mask => (mask, p.own.ce_selector as u8),
+            },
         })
+    }
+
+    /// Returns whether the arriving packet is one too many.
+    #[inline(always)]
+    fn overflows(&self, pkt: &Packet, q: &Queue) -> bool {
+        q.pkts >= self.limit || self.memory.exceeded(q, pkt.bytes)
+    }
+
+    /// Section 5.2.7: beside CoDel, for flows that want a step (DCTCP), or for those that a DS byte
+    /// tells apart.
+    fn above_the_threshold(&self, pkt: &Packet, sojourn: Duration) -> bool {
+        let (mask, selector) = self.ce_select;
+        let ds = pkt.class << 2 | pkt.ecn as u8;
+        self.ce_threshold.is_some_and(|most| sojourn > most) && ds & mask == selector
     }
 }
 
@@ -152,13 +269,25 @@ impl Aqm for FqCodel {
     #[inline(always)]
     fn arrive(&mut self, _: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
         self.flows.arrives(pkt.flow, q.idle_since.is_some(), rng);
+        if self.after && self.overflows(pkt, q) && self.flows.overflows(pkt.bytes) {
+            if self.overflow_counts {
+                let control = &mut self.flows.losing().control;
+                control.count = control.count.saturating_add(1);
+            }
+            return Verdict::Drop(Reason::Overflow);
+        }
         Verdict::Pass
     }
 
     #[inline(always)]
     fn evict(&mut self, _: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
-        let full = full || q.pkts >= self.limit;
-        self.flows.evict(pkt.bytes, full, q.pkts > 0).map(|handle| (handle, Reason::Overflow))
+        let full = full || !self.after && self.overflows(pkt, q);
+        let handle = self.flows.evict(pkt.bytes, full, q.pkts > 0)?;
+        if self.overflow_counts {
+            let control = &mut self.flows.losing().control;
+            control.count = control.count.saturating_add(1);
+        }
+        Some((handle, Reason::Overflow))
     }
 
     #[inline(always)]
@@ -188,8 +317,7 @@ impl Aqm for FqCodel {
             return verdict;
         }
         queue.sends(pkt.bytes);
-        // Section 5.2.7: beside CoDel, for flows that want a step (DCTCP).
-        if capable && self.ce_threshold.is_some_and(|most| sojourn > most) {
+        if capable && self.above_the_threshold(pkt, sojourn) {
             return Verdict::Mark(Level::Ce, Reason::Early);
         }
         verdict
@@ -257,6 +385,95 @@ mod tests {
         }
     }
 
+    /// ECT(1) alone, 1 of 3; and class 46 (EF), 184 of 252.
+    #[test]
+    fn a_ds_byte_tells_whom_the_threshold_is_for() {
+        let own = FqOwn { ce_threshold: Some(Duration::from_millis(1)), ..FqOwn::default() };
+        for (mask, selector, ecn, class, marked) in [
+            (0, 0, Ecn::Ect0, 0, true),
+            (0, 1, Ecn::Ect0, 0, true),
+            (3, 1, Ecn::Ect1, 0, true),
+            (3, 1, Ecn::Ect0, 0, false),
+            (252, 184, Ecn::Ect0, 46, true),
+            (252, 184, Ecn::Ect0, 45, false),
+        ] {
+            let own = FqOwn { ce_mask: mask, ce_selector: selector, ..own.clone() };
+            let (mut fq, mut rng) = waiting(own, &[1; 3]);
+            let _ = fq.next(Time::ZERO);
+            let pkt = Packet { class, ..pkt(ecn, 1) };
+            let waited = Duration::from_millis(2);
+            let got = fq.depart(Time::ZERO, &pkt, waited, &busy(0), &mut rng);
+            assert_eq!(got != Verdict::Pass, marked, "{selector}/{mask} {ecn:?} {class}");
+        }
+    }
+
+    /// What is lost when a packet of 1000 B comes to these queues of 1000 B packets: the packets
+    /// that wait, and whether the arriving one, of flow 9 where there is none of it, goes too.
+    #[test]
+    fn what_goes_at_the_limit() {
+        let (after, bytes) = (Some(OverflowWhen::After), Some(Halve::Bytes));
+        for (overflow_when, halve, flows, comes, waiting_lost, itself) in [
+            (None, None, &[1, 1, 1, 2][..], 2, 2, false),
+            (None, bytes, &[1, 1, 1, 2], 2, 2, false), // 1500 of 3000 B: two packets
+            (after, bytes, &[1, 1, 1, 2], 2, 2, false),
+            (None, None, &[1, 2, 3, 4], 1, 1, false),
+            (after, bytes, &[1, 2, 3, 4], 1, 1, false),
+            // As much in each queue: the lowest number, not the arriving packet's for sure.
+            (None, None, &[1, 2, 3, 4], 9, 1, false),
+        ] {
+            let own = FqOwn { limit: 4, overflow_when, halve, ..FqOwn::default() };
+            let (mut fq, mut rng) = waiting(own, flows);
+            let pkt = pkt(Ecn::NotEct, comes);
+            let verdict = fq.arrive(Time::ZERO, &pkt, &busy(4), &mut rng);
+            let mut held = 4;
+            while fq.evict(Time::ZERO, &pkt, &busy(held), false).is_some() {
+                held -= 1;
+            }
+            assert_eq!((4 - held, verdict != Verdict::Pass), (waiting_lost, itself), "{flows:?}");
+        }
+    }
+
+    /// A packet of 3000 B comes behind one of 1000 B: half of 4000 B is more than the first, so
+    /// both go, and count as two signals.
+    #[test]
+    fn the_arriving_packet_may_be_one_of_those_that_go() {
+        let own = FqOwn {
+            limit: 1,
+            overflow_when: Some(OverflowWhen::After),
+            halve: Some(Halve::Bytes),
+            overflow_counts: Some(true),
+            ..FqOwn::default()
+        };
+        let (mut fq, mut rng) = waiting(own, &[1]);
+        let pkt = Packet { bytes: 3000, ..pkt(Ecn::NotEct, 1) };
+        let drop = Verdict::Drop(Reason::Overflow);
+        assert_eq!(fq.arrive(Time::ZERO, &pkt, &busy(1), &mut rng), drop);
+        let gone = Some((0, Reason::Overflow));
+        assert_eq!(fq.evict(Time::ZERO, &pkt, &busy(1), false), gone);
+        assert_eq!(fq.evict(Time::ZERO, &pkt, &busy(0), false), None);
+        assert_eq!(fq.flows.losing().control.count, 2);
+    }
+
+    /// Three packets of 1000 B and 300 B of overhead each wait: 3900 B, with a fourth 5200 B.
+    #[test]
+    fn memory_is_a_limit_too() {
+        for (limit, lost) in [(5200, 0), (5199, 2)] {
+            let own = FqOwn {
+                memory_limit: Some(Bytes(limit)),
+                packet_overhead: Bytes(300),
+                ..FqOwn::default()
+            };
+            let (mut fq, mut rng) = waiting(own, &[1, 1, 1]);
+            let pkt = pkt(Ecn::NotEct, 2);
+            let _ = fq.arrive(Time::ZERO, &pkt, &busy(3), &mut rng);
+            let mut held = 3;
+            while fq.evict(Time::ZERO, &pkt, &busy(held), false).is_some() {
+                held -= 1;
+            }
+            assert_eq!(3 - held, lost, "{limit}");
+        }
+    }
+
     /// Two queues out of phase: CoDel of one does not see the other.
     #[test]
     fn each_queue_has_its_own_codel() {
@@ -277,7 +494,9 @@ mod tests {
     /// A packet is the last of its queue, and 3000 B wait in others: enough for Linux.
     #[test]
     fn what_waits_in_other_queues_may_count_as_behind() {
-        for (behind, want) in [(Behind::Queue, false), (Behind::All, true)] {
+        for (behind, want) in
+            [(None, false), (Some(Behind::Queue), false), (Some(Behind::All), true)]
+        {
             let (mut fq, mut rng) = waiting(FqOwn { behind, ..FqOwn::default() }, &[1, 1]);
             let mut signalled = false;
             for ms in [50, 160] {

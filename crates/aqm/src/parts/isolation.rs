@@ -111,9 +111,14 @@ impl Chains {
 
     /// Returns how many packets wait in a chain. Counting ends at `most`.
     pub fn count(&self, chain: &Chain, most: u32) -> u32 {
+        self.all(chain).take(most as usize).count() as u32
+    }
+
+    /// The packets that wait in a chain, from its head.
+    fn all(&self, chain: &Chain) -> impl Iterator<Item = u32> + '_ {
         let some = |handle: u32| (handle != NONE).then_some(handle);
-        let behind = |handle: &u32| some(self.behind[*handle as usize].0);
-        std::iter::successors(some(chain.head), behind).take(most as usize).count() as u32
+        let behind = move |handle: &u32| some(self.behind[*handle as usize].0);
+        std::iter::successors(some(chain.head), behind)
     }
 }
 
@@ -186,6 +191,24 @@ impl List {
     }
 }
 
+/// A control that hears when a round finds its queue empty.
+pub trait Emptied {
+    /// It was the queue's turn, and nothing waits in it.
+    #[inline(always)]
+    fn emptied(&mut self) {}
+}
+
+impl Emptied for () {}
+
+/// What a queue loses when it is its turn to lose packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    /// No more packets than this.
+    pub most: u32,
+    /// From the head until half the queue's bytes are gone, not half its packets.
+    pub halve_bytes: bool,
+}
+
 /// One flow's queue, and the control that decides in it. It begins at a cache line, since a packet
 /// of each flow comes between two of the same.
 #[derive(Clone, Debug, Default)]
@@ -215,8 +238,7 @@ impl<C> Listed for FlowQueue<C> {
 pub struct Isolation<C> {
     hash: Hash,
     quantum: i64,
-    /// A queue loses no more than this at a time.
-    drop_batch: u32,
+    loses: Batch,
     queues: Vec<FlowQueue<C>>,
     packets: Chains,
     new: List,
@@ -232,12 +254,12 @@ pub struct Isolation<C> {
 }
 
 impl<C: Clone + Default> Isolation<C> {
-    /// `flows` queues that send `quantum` bytes a round, and lose `drop_batch` packets at a time.
-    pub fn new(flows: u32, quantum: u64, drop_batch: u32) -> Self {
+    /// `flows` queues that send `quantum` bytes a round.
+    pub fn new(flows: u32, quantum: u64, loses: Batch) -> Self {
         Isolation {
             hash: Hash::new(),
             quantum: quantum as i64,
-            drop_batch,
+            loses,
             queues: vec![FlowQueue::default(); flows as usize],
             packets: Chains::default(),
             new: List::default(),
@@ -256,8 +278,8 @@ impl<C> Isolation<C> {
 
     /// The queues and their packets stay as they are, and as many; the rest is that of `self`.
     pub fn go_on(&mut self, before: Self) {
-        let (quantum, drop_batch) = (self.quantum, self.drop_batch);
-        *self = Isolation { quantum, drop_batch, ..before };
+        let (quantum, loses) = (self.quantum, self.loses);
+        *self = Isolation { quantum, loses, ..before };
     }
 
     /// Returns the bytes that it keeps outside itself, before any packet came.
@@ -307,7 +329,10 @@ impl<C> Isolation<C> {
     /// the end of the old ones; an empty one goes from the new to the old, from the old to nowhere.
     /// Returns the handle of the packet whose turn it is.
     #[inline(always)]
-    pub fn turn(&mut self) -> Option<u32> {
+    pub fn turn(&mut self) -> Option<u32>
+    where
+        C: Emptied,
+    {
         let Isolation { queues, packets, new, old, serving, quantum, .. } = self;
         while let Some(i) = new.first() {
             let queue = &mut queues[i as usize];
@@ -316,6 +341,8 @@ impl<C> Isolation<C> {
             } else if let Some(handle) = packets.pop(&mut queue.packets) {
                 *serving = i;
                 return Some(handle);
+            } else {
+                queue.control.emptied();
             }
             new.pop(queues);
             old.push(queues, i);
@@ -329,6 +356,7 @@ impl<C> Isolation<C> {
                 *serving = i;
                 return Some(handle);
             } else {
+                queue.control.emptied();
                 queue.listed = false;
                 old.pop(queues);
             }
@@ -345,8 +373,8 @@ impl<C> Isolation<C> {
     }
 
     /// Section 4.1: a waiting packet to give up for the arriving one, of `bytes`, where `full`:
-    /// half the packets of the fullest queue, from its head, up to `drop_batch`. Asked again until
-    /// it names none. `waits`: whether any packet waits.
+    /// half of the fullest queue, from its head, as [`Batch`] says. Asked again until it names none.
+    /// `waits`: whether any packet waits.
     #[inline(always)]
     pub fn evict(&mut self, bytes: u32, full: bool, waits: bool) -> Option<u32> {
         if self.batch.1 == 0 && !(full && waits) {
@@ -356,16 +384,13 @@ impl<C> Isolation<C> {
     }
 
     /// The next packet to lose: of the queue that is losing packets, or of the fattest, which then
-    /// loses half its packets, up to `drop_batch`.
+    /// loses half of what it holds.
     #[cold]
     fn give_up(&mut self, arriving: u32) -> u32 {
         if self.batch.1 == 0 {
-            let fattest = self.fattest(arriving);
-            let chain = &self.queues[fattest as usize].packets;
-            // Of more than that the half is more than may go, so that a drop costs two steps.
-            let pkts = self.packets.count(chain, 2 * self.drop_batch);
-            let half = (pkts + u32::from(fattest == self.arriving)).div_ceil(2);
-            self.batch = (fattest, half.min(pkts).min(self.drop_batch));
+            let fattest = self.fattest(arriving, None).expect("something waits");
+            let (waiting, _) = self.half(fattest, arriving);
+            self.batch = (fattest, waiting);
         }
         self.batch.1 -= 1;
         let chain = &mut self.queues[self.batch.0 as usize].packets;
@@ -374,10 +399,51 @@ impl<C> Isolation<C> {
         handle
     }
 
+    /// The arriving packet is one too many: half of the fullest queue goes, the arriving packet
+    /// counted where it would stand. [`Isolation::evict`] then names those that wait; returns
+    /// whether the arriving packet is among the lost.
+    #[cold]
+    pub fn overflows(&mut self, arriving: u32) -> bool {
+        let fattest = self.fattest(arriving, Some(self.arriving)).expect("the arriving packet's");
+        let (waiting, last) = self.half(fattest, arriving);
+        self.batch = (fattest, waiting);
+        last
+    }
+
+    /// The queue that is losing packets.
+    pub fn losing(&mut self) -> &mut FlowQueue<C> {
+        &mut self.queues[self.batch.0 as usize]
+    }
+
+    /// Returns how many of a queue's waiting packets are half of it, the arriving packet counted at
+    /// its end where it comes there; and whether that one belongs to the half, too.
+    fn half(&self, i: u32, arriving: u32) -> (u32, bool) {
+        let chain = &self.queues[i as usize].packets;
+        let comes = i == self.arriving;
+        let Batch { most, halve_bytes } = self.loses;
+        if !halve_bytes {
+            // Of more than that the half is more than may go, so that a drop costs two steps.
+            let pkts = self.packets.count(chain, 2 * most);
+            let half = (pkts + u32::from(comes)).div_ceil(2);
+            let waiting = half.min(pkts).min(most);
+            return (waiting, comes && waiting < half.min(most));
+        }
+        let enough = (chain.bytes + if comes { u64::from(arriving) } else { 0 }) / 2;
+        let (mut gone, mut waiting) = (0, 0);
+        for handle in self.packets.all(chain).take(most as usize) {
+            gone += u64::from(self.packets.bytes(handle));
+            waiting += 1;
+            if gone >= enough {
+                break;
+            }
+        }
+        (waiting, comes && gone < enough && waiting < most)
+    }
+
     /// The queue with the most bytes, the arriving packet's among them; one in which something
-    /// waits. Of several it is the one with the lowest number. All in which something waits are on
-    /// a list.
-    fn fattest(&self, arriving: u32) -> u32 {
+    /// waits, or the one named. Of several it is the one with the lowest number. All in which
+    /// something waits are on a list.
+    fn fattest(&self, arriving: u32, or: Option<u32>) -> Option<u32> {
         let backlog = |i: u32| {
             let more = if i == self.arriving { u64::from(arriving) } else { 0 };
             self.queues[i as usize].packets.bytes + more
@@ -385,7 +451,7 @@ impl<C> Isolation<C> {
         let listed = self.all(&self.new).chain(self.all(&self.old));
         let waiting = listed.filter(|i| !self.queues[*i as usize].packets.is_empty());
         let fatter = |a: &u32, b: &u32| backlog(*a).cmp(&backlog(*b)).then(b.cmp(a));
-        waiting.max_by(fatter).expect("something waits")
+        waiting.chain(or).max_by(fatter)
     }
 
     /// The queues on a list, the first one first.

@@ -48,6 +48,10 @@ impl Setup {
     fn ecn(&self) -> bool {
         Common::read(&values(penstock_aqm::kind(self.kind).expect("a kind"), &self.set)).ecn
     }
+    /// Whether it refuses arriving packets at a limit of its own.
+    fn has_a_limit(&self) -> bool {
+        ["fq-codel", "dualpi2"].contains(&self.kind)
+    }
     /// Whether a key sets the probability above which capable packets are dropped.
     fn marks_all(&self) -> bool {
         // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, CHOKe in pairs, PI2
@@ -169,12 +173,8 @@ impl<'a> Bench<'a> {
         if fate.is_err() {
             self.line.gone += 1;
             let overflow = fate == Err(Reason::Overflow);
-            // DualPI2 has a limit of its own.
-            let own = self.setup.kind == "dualpi2";
-            assert!(
-                !overflow || own || self.line.full(&pkt),
-                "the buffer is the driver's business"
-            );
+            let allowed = self.line.full(&pkt) || self.setup.has_a_limit();
+            assert!(!overflow || allowed, "the buffer is the driver's business");
         } else if self.line.q.idle_since.take().is_none()
             || self.driver.service() == Service::Orders
         {

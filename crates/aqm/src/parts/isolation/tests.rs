@@ -14,7 +14,7 @@ struct Bench {
 
 impl Bench {
     fn new(quantum: u64, drop_batch: u32) -> Self {
-        let flows = Isolation::new(1024, quantum, drop_batch);
+        let flows = Isolation::new(1024, quantum, Batch { most: drop_batch, halve_bytes: false });
         Bench { flows, rng: Rng::stream(1, "test"), of: vec![], waiting: 0, idle: false }
     }
 
@@ -122,4 +122,33 @@ fn flows_spread_over_the_queues() {
     let used = b.flows.queues().iter().filter(|q| !q.packets.is_empty()).count();
     // 1024 balls in 1024 bins leave 1024/e = 377 empty, give or take 10.
     assert!((597..=697).contains(&used), "{used}");
+}
+
+/// ns-3's FQ-CoDel and FQ-PIE suites, the case of the deficits: a quantum of 90 B, packets of 120 B
+/// of A (flow 1), then of B (flow 2); the credits of both after each departure.
+#[test]
+fn credits_as_in_ns_3() {
+    let batch = Batch { most: 64, halve_bytes: false };
+    let mut flows: Isolation<()> = Isolation::new(1024, 90, batch);
+    let mut rng = Rng::stream(1, "test");
+    let mut handle = 0;
+    let mut comes = |flows: &mut Isolation<()>, flow| {
+        flows.arrives(flow, false, &mut rng);
+        flows.enqueued(120, handle);
+        handle += 1;
+        flows.arriving as usize
+    };
+    let a = comes(&mut flows, 1);
+    assert!(flows.turn().is_some());
+    flows.leaves(120).sends(120);
+    assert_eq!(flows.queues()[a].credits, -30);
+    let b = [1, 1, 2, 2].map(|flow| comes(&mut flows, flow))[3];
+    for want in [(60, -30), (-60, 60), (30, -60), (-90, 30)] {
+        assert!(flows.turn().is_some());
+        flows.leaves(120).sends(120);
+        assert_eq!((flows.queues()[a].credits, flows.queues()[b].credits), want);
+    }
+    assert_eq!(flows.turn(), None);
+    assert_eq!((flows.queues()[a].credits, flows.queues()[b].credits), (90, 30));
+    assert_eq!(flows.listed(), (0, 0));
 }
