@@ -1152,15 +1152,16 @@ class Dualpi2(_Discipline):
     equal rates.
 
     Prague and DCTCP, which are in L, wait less than a millisecond on average, and CUBIC or Reno in C about 15 ms, on
-    one link and without any state for flows. p_CL is the square root of what C gets, times k = 2, so a flow in L has
-    about the rate of one in C. Without traffic in C the ramp alone holds L near 1 ms. Nothing of L is dropped short
-    of overload.
+    one link and without any state for flows. p_CL is k = 2 times the square root of what C gets, so a flow in L has
+    about the rate of one in C: from 10 to 100 Mbit/s and 10 to 50 ms a Prague flow has 1.1 to 2.1 times the rate of a
+    CUBIC flow. Without traffic in C the ramp alone holds L near 1 ms. Nothing of L is dropped short of overload.
 
-    Equal rates hold for equal round trips, about 25 ms; with shorter ones L gets less, with longer ones C. L does not
-    forgive bursts: paced senders alone belong there, and a queue of 1 ms marks all of a burst. A sender that sets
-    ECT(1) and does not answer marks takes what it sends, up to the share that classic_protection leaves to C. On a
-    slow link, where a packet takes longer than the ramp, L is marked whenever two wait. Linux's class that is never
-    marked, and its filters, are left out; so are DOCSIS's PIE and its queue protection.
+    On a link where a packet takes longer than the step, 1.2 ms at 10 Mbit/s, Linux marks all of L that is not alone,
+    and Prague gets a third of CUBIC's rate or less; th_len = 1, as in the RFC, mends it. Equal rates hold for round
+    trips like each other. L does not forgive bursts: paced senders alone belong there. A sender that sets ECT(1) and
+    does not answer marks costs both queues the same share of packets, so that a single CUBIC flow beside it nearly
+    stops; what is sent into C gets its classic_protection all the same. Linux's class that is never marked, and its
+    filters, are left out; so are the PIE of DOCSIS and its queue protection.
 
     variant: Whose defaults the other keys take: of RFC 9332, of Linux, or of DOCSIS 3.1; one of "rfc", "linux",
         "docsis"; default: rfc; with profile linux: linux. Source: RFC 9332, appendix A.
