@@ -92,6 +92,8 @@ def published(kind: str, facts: Facts, aimed_s: Sequence[float]) -> Iterator[Rul
         yield Rule(f"Floyd's automatic setting {at}", source, floyd(facts, delay))
         if kind == "pie":
             yield Rule(f"PIE {at}", "RFC 8033, section 4.2", {"qdelay_ref": delay, "alpha": 0.125, "beta": 1.25})
+        if kind == "pi2":
+            yield Rule(f"PI2 {at}", "RFC 9332, appendix A.1", {"target": delay, "alpha": 0.16, "beta": 3.2})
         if kind == "step":
             yield Rule(f"threshold {at}", "the queue that waits so long", {"threshold": delay * facts.rate_pps[0]})
         if facts.flows is not None and facts.rtt_s is not None:
