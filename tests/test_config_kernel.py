@@ -127,7 +127,18 @@ def cases() -> list[tuple[Wanted, Place]]:
         Framing(overhead=30, mpu=0, cells="ptm"),
         Framing(overhead=14, mpu=0, cells="none"),
     ):
-        framed = replace(wanted(rng, "cake"), framing=framing)
+        home = Codel(kind="fq-codel", target_s=0.005, interval_s=0.1, flows=1024, quantum_bytes=1514, limit_pkts=1000)
+        framed = Wanted(
+            name="home",
+            aqm=home,
+            ecn=True,
+            rate_bps=9_300_000,
+            reverse_rate_bps=9_300_000,
+            buffer_bytes=1_514_000,
+            buffer_counted=False,
+            mean_packet=1514,
+            framing=framing,
+        )
         made.append((framed, Place(dev=qdiscs.DEVICE, variant="cake")))
         made.append((framed, Place(dev=qdiscs.DEVICE, variant="fq_codel", shape=True)))
     # What an automatic burst would do: tc's own arithmetic at the border between two exponents.
