@@ -29,6 +29,7 @@ __all__ = [
     "Custom",
     "DropTail",
     "DtRed",
+    "Dualpi2",
     "Dumbbell",
     "FengAred",
     "FqCodel",
@@ -44,6 +45,7 @@ __all__ = [
     "ParkingLot",
     "PdtRed",
     "Pi",
+    "Pi2",
     "Pie",
     "Poisson",
     "Rared",
@@ -1096,6 +1098,171 @@ class FqCodel(_Discipline):
     above: Literal["at", "after"] | None = None
     clock: Literal["exact", "linux"] | None = None
     most_drops: int | None = None
+    ecn: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pi2(_Discipline):
+    """PI control of the queueing delay; Classic packets get the square of its probability, Scalable ones get it
+    straight.
+
+    The queueing delay settles at target, 15 ms, whatever the load. Since a window goes with 1/√p under Reno or CUBIC
+    and with 1/p under DCTCP or Prague, p' is linear in both, so one pair of gains suits every load: there is no table
+    as in PIE. Flows of both sorts share one queue at about equal rates.
+
+    One queue: Scalable flows, which could do with 1 ms, wait as long as the others; `dualpi2` gives them a queue of
+    their own. k balances the rates for one round trip, about 25 ms beside 15 ms of queue, and flows with other round
+    trips get more or less. It has no burst allowance: a burst after silence raises p' at the next update. Its delay
+    is that of the head, so what has just arrived is seen a queue later.
+
+    target: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC 9332,
+        appendix A.1; 20 ms in 2016.
+    t_update: Time between two updates of the probability; a time with its unit, for example "40 ms"; default: 16 ms.
+        Source: RFC 9332, appendix A.1: Tupdate as Linux has it; 32 ms in 2016.
+    alpha: Gain of the delay's distance from the target; a number in [0, 256]; unit: 1/s; default: 0.16. Source: RFC
+        9332, appendix A.1, with 16 ms.
+    beta: Gain of the delay's change; a number in [0, 256]; unit: 1/s; default: 3.2. Source: RFC 9332, appendix A.1.
+    k: The coupling factor: a Scalable packet is marked with k·p'; a number in (0, 255]; default: 2. Source: RFC 9332,
+        appendix C.
+    p_cmax: Above this probability of a Classic signal capable packets are dropped too; a number in [0, 1]; default:
+        0.25. Source: RFC 9332, appendix A.2: 1/k².
+    identify: Which packets are Scalable: ECT(1) and CE, or all that are ECN-capable; one of "l4s", "any-ect";
+        default: l4s. Source: RFC 9331, section 2; any-ect: Linux.
+    decides: Where packets are chosen for a signal. At their arrival the signal is a queue earlier; one of
+        "departure", "arrival"; default: departure. Source: RFC 9332, appendix A.1.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    Source: De Schepper et al. 2016; RFC 9332, appendix A.
+    """
+
+    kind: ClassVar[str] = "pi2"
+    target: str | None = None
+    t_update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    k: float | None = None
+    p_cmax: float | None = None
+    identify: Literal["l4s", "any-ect"] | None = None
+    decides: Literal["departure", "arrival"] | None = None
+    ecn: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dualpi2(_Discipline):
+    """Two coupled queues: Scalable packets (L4S) wait about a millisecond, Classic ones 15 ms, and flows of both get
+    equal rates.
+
+    Prague and DCTCP, which are in L, wait less than a millisecond on average, and CUBIC or Reno in C about 15 ms, on
+    one link and without any state for flows. p_CL is k = 2 times the square root of what C gets, so a flow in L has
+    about the rate of one in C: from 10 to 100 Mbit/s and 10 to 50 ms a Prague flow has 1.1 to 2.1 times the rate of a
+    CUBIC flow. Without traffic in C the ramp alone holds L near 1 ms. Nothing of L is dropped short of overload.
+
+    On a link where a packet takes longer than the step, 1.2 ms at 10 Mbit/s, Linux marks all of L that is not alone,
+    and Prague gets a third of CUBIC's rate or less; th_len = 1, as in the RFC, mends it. Equal rates hold for round
+    trips like each other. L does not forgive bursts: paced senders alone belong there. A sender that sets ECT(1) and
+    does not answer marks costs both queues the same share of packets, so that a single CUBIC flow beside it nearly
+    stops; what is sent into C gets its classic_protection all the same. Linux's class that is never marked, and its
+    filters, are left out; so are the PIE of DOCSIS and its queue protection.
+
+    variant: Whose defaults the other keys take: of RFC 9332, of Linux, or of DOCSIS 3.1; one of "rfc", "linux",
+        "docsis"; default: rfc; with profile linux: linux. Source: RFC 9332, appendix A.
+    target: The Classic queueing delay to keep; a time with its unit, for example "40 ms"; left out: rfc, linux: 15
+        ms; docsis: 10 ms. Source: RFC 9332, appendix A.1.
+    rtt_max: The longest round trip for which the gains are made; a time with its unit, for example "40 ms"; left out:
+        rfc: 100 ms; linux, docsis: none, their gains are constants. Source: RFC 9332, appendix A.1.
+    t_update: Time between two updates of the base probability; a time with its unit, for example "40 ms"; left out:
+        min(target, rtt_max/3); without rtt_max: 16 ms. Source: RFC 9332, appendix A.1.
+    alpha: Gain of the delay's distance from the target; a number in [0, 256]; unit: 1/s; left out:
+        0.1·t_update/rtt_max²; without rtt_max: linux 41/256, docsis 0.25. Source: RFC 9332, appendix A.1.
+    beta: Gain of the delay's change; a number in [0, 256]; unit: 1/s; left out: 0.3/rtt_max; without rtt_max: linux
+        819/256, docsis 2.5. Source: RFC 9332, appendix A.1.
+    fixed_point: Whether the base probability is reckoned in Linux's whole numbers of 32 bits; true or false; left
+        out: linux: true; others: false. Source: Linux.
+    k: The coupling factor: L is marked with k·p', C with p'²; a number in (0, 255]; default: 2. Source: RFC 9332,
+        appendix C.
+    identify: Which packets go to L: ECT(1) and CE, or all that are ECN-capable; one of "l4s", "any-ect"; default:
+        l4s. Source: RFC 9331, section 2; any-ect: Linux.
+    spread: How signals are spread: evenly, by a count, or by chance; one of "recur", "random"; left out: rfc, docsis:
+        recur; linux: random. Source: RFC 9332, Figure 4; Linux.
+    native: L's own AQM: a ramp from min_th, or a step; one of "ramp", "step"; left out: rfc, docsis: ramp; linux:
+        step. Source: RFC 9332, Figure 5; Linux.
+    min_th: Where the ramp begins; a time with its unit, for example "40 ms"; left out: 800 us; docsis: 1000 us −
+        range. Source: RFC 9332, appendix A.1: minTh.
+    range: How wide the ramp is; at 0 it is a step; a time with its unit, for example "40 ms"; left out: 400 us;
+        docsis: 524.288 us. Source: RFC 9332, appendix A.1: range.
+    floor: The ramp begins at the time of this many bytes on the link at the earliest; a size with its unit, for
+        example "1000 B"; left out: none; docsis: 4000 B. Source: RFC 9332, appendix A.2, of DOCSIS 3.1: two packets.
+    step_thresh: The step: what waits longer is marked; a time with its unit, for example "40 ms"; default: 1 ms.
+        Source: Linux.
+    step_packets: The step as packets left in L, instead of a time; a whole number in [0, 1000000]; left out: none.
+        Source: Linux.
+    th_len: L's own AQM leaves a packet alone while L holds no more than this, itself counted; a whole number in [0,
+        1000000]; unit: packets; left out: rfc: 1; linux, docsis: 0. Source: RFC 9332, appendix A.2: Th_len; Linux:
+        min_qlen_step.
+    th_len_at: Where th_len is looked at; one of "departure", "arrival"; left out: rfc, docsis: departure; linux:
+        arrival. Source: RFC 9332, appendix A.2.
+    joined: How L's own signal and the coupled one come together: as the larger, or each by itself; one of "max",
+        "independent"; left out: rfc, docsis: max; linux: independent. Source: RFC 9332, Figure 4; Linux.
+    pi_guard: The base probability signals nothing while fewer bytes wait in both queues; a size with its unit, for
+        example "1000 B"; left out: linux: 2·mtu; others: 0 B. Source: Linux; RFC 9332 has none.
+    decides: Where p_C and p_CL choose packets; one of "departure", "arrival"; default: departure. Source: RFC 9332,
+        appendix A.1.
+    overload: Whether overload begins at k·p' = 1, or above it; one of "reached", "passed"; left out: rfc, docsis:
+        reached; linux: passed. Source: RFC 9332, Figure 7; Linux.
+    drop_on_overload: In overload, drop capable packets too. Otherwise p' stays within 1/k, and what is too much fills
+        the buffer; true or false; default: true. Source: RFC 9332, appendix A.2; Linux.
+    scheduler: Which queue goes next where both wait: by shares of bytes, or by time; one of "wrr", "ts-fifo";
+        default: wrr. Source: RFC 9332, appendix A.2.
+    classic_protection: C's share of the bytes while both queues wait, with "wrr"; a number in [0, 1]; left out: rfc:
+        1/16; linux: 0.1; docsis: 26/256. Source: RFC 9332, appendix A.2; Linux.
+    t_shift: L goes first unless C's head has waited this much longer, with "ts-fifo"; a time with its unit, for
+        example "40 ms"; default: 50 ms. Source: RFC 9332, appendix A.2.
+    limit: Bytes in both queues together: no room for one more packet of mtu, and an arriving one is dropped. The
+        link's buffer holds beside it, the smaller one counts; a size with its unit, for example "1000 B"; left out:
+        rfc, docsis: 250 ms at the link's rate, at least 2·mtu; linux: none. Source: RFC 9332, appendix A.1.
+    limit_packets: The same in packets; a whole number in [1, 1000000000]; unit: packets; left out: linux: 10000;
+        others: none. Source: Linux.
+    memory: The same as memory: the arriving packet has to fit, and each counts packet_memory more; a size with its
+        unit, for example "1000 B"; left out: linux: 2·mtu·limit_packets; others: none. Source: Linux.
+    packet_memory: What a packet takes of the memory beside its bytes; a size with its unit, for example "1000 B";
+        default: 0 B. Source: left open; Linux counts its buffers.
+    mtu: The largest packet, for the limit, the guard and the scheduler's first credit; a size with its unit, for
+        example "1000 B"; default: 1514 B. Source: Linux: Ethernet.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    Source: RFC 9332, appendix A; Linux: sch_dualpi2.
+    """
+
+    kind: ClassVar[str] = "dualpi2"
+    variant: Literal["rfc", "linux", "docsis"] | None = None
+    target: str | None = None
+    rtt_max: str | None = None
+    t_update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    fixed_point: bool | None = None
+    k: float | None = None
+    identify: Literal["l4s", "any-ect"] | None = None
+    spread: Literal["recur", "random"] | None = None
+    native: Literal["ramp", "step"] | None = None
+    min_th: str | None = None
+    range: str | None = None
+    floor: str | None = None
+    step_thresh: str | None = None
+    step_packets: int | None = None
+    th_len: int | None = None
+    th_len_at: Literal["departure", "arrival"] | None = None
+    joined: Literal["max", "independent"] | None = None
+    pi_guard: str | None = None
+    decides: Literal["departure", "arrival"] | None = None
+    overload: Literal["reached", "passed"] | None = None
+    drop_on_overload: bool | None = None
+    scheduler: Literal["wrr", "ts-fifo"] | None = None
+    classic_protection: float | None = None
+    t_shift: str | None = None
+    limit: str | None = None
+    limit_packets: int | None = None
+    memory: str | None = None
+    packet_memory: str | None = None
+    mtu: str | None = None
     ecn: bool | None = None
 
 
