@@ -70,6 +70,10 @@ VIEWS = {
     },
     "droptail": View(upto=100),
     "pi": View(runs=160),
+    "dualpi2": View(
+        why="The packets are ECT(0) and wait in C. Of L, where each goes with "
+        '`identify = "any-ect"`, all are marked from two packets on: a packet takes 0.8 ms here.',
+    ),
     "rem": View(runs=64),
     "blue": View(
         set={"limit": 50},

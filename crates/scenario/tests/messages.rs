@@ -273,8 +273,8 @@ fn a_value_of_set_is_blamed_on_set() {
 /// What `--set` replaces need not be right.
 #[test]
 fn set_comes_before_the_checks() {
-    let text = format!("{SMALL}[aqm]\nkind = \"pi2\"\nmin_th = \"many\"\n");
-    assert!(refused(&text).contains("aqm.kind = \"pi2\""));
+    let text = format!("{SMALL}[aqm]\nkind = \"pi4\"\nmin_th = \"many\"\n");
+    assert!(refused(&text).contains("aqm.kind = \"pi4\""));
     let still = Scenario::from_toml_with(&text, "load.toml", &[("aqm.kind", "red")]);
     let Err(error) = still else { panic!("min_th is still wrong") };
     assert!(error.to_string().starts_with("load.toml:9: aqm.min_th = \"many\": "), "{error}");

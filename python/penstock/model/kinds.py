@@ -27,13 +27,12 @@ __all__ = [
     "Choke",
     "CoDel",
     "Custom",
-    "DocsisPie",
     "DropTail",
     "DtRed",
+    "Dualpi2",
     "Dumbbell",
     "FengAred",
     "FqCodel",
-    "FqPie",
     "Ftp",
     "Graph",
     "GraphLink",
@@ -46,6 +45,7 @@ __all__ = [
     "ParkingLot",
     "PdtRed",
     "Pi",
+    "Pi2",
     "Pie",
     "Poisson",
     "Rared",
@@ -972,8 +972,7 @@ class Pie(_Discipline):
     It takes seconds to find p after a change, and the queue overshoots meanwhile. With ECN, above p = 0.1 it drops
     capable packets too. The departure rate is measured only while 16 kB wait: below that, at 10 Mbit/s 13 ms, no
     measurement begins and the last one holds (`delay_from = "timestamps"` does without). One queue: flows are not
-    isolated. Of RFC 8033 it leaves out switching itself off (5.3). Linux's form (`variant`) has its timer run in
-    whole jiffies: at 250 of them a second set `t_update` to 16 ms.
+    isolated. Of RFC 8033 it leaves out switching itself off (5.3).
 
     qdelay_ref: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC
         8033, section 4.2: QDELAY_REF.
@@ -995,26 +994,6 @@ class Pie(_Discipline):
         default: true. Source: RFC 8033, section 5.4.
     high_delay: Above this delay the probability grows by a further 0.02 at each update; a time with its unit, for
         example "40 ms"; default: 250 ms. Source: Linux: sch_pie.
-    variant: Whose PIE: what the keys come to that say so and are left out. Linux's `delay_from` is "timestamps"; one
-        of "rfc", "linux"; default: rfc. Source: RFC 8033; Linux 7.3: sch_pie.
-    burst_from: What uses up the allowance for bursts: each update its period, or the departures the time between
-        them, or with `delay_from = "rate-estimate"` that of each measurement; one of "updates", "departures"; left
-        out: updates; departures with the variant linux. Source: RFC 8033, section 4.2; Linux: pie_process_dequeue.
-    decay: What remains of the probability at an update that finds no delay, as the one before; a number in [0, 1];
-        left out: 0.98; 63/64 with the variant linux. Source: RFC 8033, section 4.2; Linux: pie_calculate_probability.
-    guard_from: Whether the delay that must be half the target for drops is that of the last update, or that of the
-        last departure where `delay_from` is "timestamps"; one of "update", "departure"; left out: update; departure
-        with the variant linux. Source: RFC 8033, section 4.1; Linux: pie_drop_early.
-    min_backlog: Nothing is dropped while fewer bytes than this wait; a size with its unit, for example "1000 B"; left
-        out: more than two of `mean_packet`; 3028 B with the variant linux. Source: RFC 8033, section 4.1; Linux: two
-        frames of 1514 B.
-    bytemode: Smaller packets are dropped less often, by their share of half `min_backlog`; true or false; default:
-        false. Source: Linux: bytemode.
-    dq_average: Whether measurements of the departure rate are averaged as times, the newest with `dq_threshold` over
-        64 kB, or as rates, the newest with 1/8; one of "time", "rate"; left out: time; rate with the variant linux.
-        Source: RFC 8033, section 5.2; Linux: pie_process_dequeue.
-    first_update: When the probability is updated for the first time; a time with its unit, for example "40 ms"; left
-        out: `t_update`; 500 ms with the variant linux. Source: Linux: pie_init.
     Source: RFC 8033.
     """
 
@@ -1029,14 +1008,6 @@ class Pie(_Discipline):
     dq_threshold: str | None = None
     derandomize: bool | None = None
     high_delay: str | None = None
-    variant: Literal["rfc", "linux"] | None = None
-    burst_from: Literal["updates", "departures"] | None = None
-    decay: float | None = None
-    guard_from: Literal["update", "departure"] | None = None
-    min_backlog: str | None = None
-    bytemode: bool | None = None
-    dq_average: Literal["time", "rate"] | None = None
-    first_update: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1131,132 +1102,168 @@ class FqCodel(_Discipline):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FqPie(_Discipline):
-    """Flow queueing with PIE on each queue: flows share the link fairly, each with its own drop probability.
+class Pi2(_Discipline):
+    """PI control of the queueing delay; Classic packets get the square of its probability, Scalable ones get it
+    straight.
 
-    Flows share the link equally, and each has about 15 ms of queue of its own: a flow that does not slow down gets a
-    high p_i, and pays alone. Sparse flows pass the queues of the others. The decision costs nothing at the head. In
-    the figure five flows share what is held; their probabilities rise for seconds.
+    The queueing delay settles at target, 15 ms, whatever the load. Since a window goes with 1/√p under Reno or CUBIC
+    and with 1/p under DCTCP or Prague, p' is linear in both, so one pair of gains suits every load: there is no table
+    as in PIE. Flows of both sorts share one queue at about equal rates.
 
-    PIE's slowness holds for each flow: p_i starts at 0 with each new one, in steps that are smallest there, and a
-    short transfer is over before. At the limit the arriving packet goes, whosever it is, so that one flow that fills
-    the buffer costs others theirs; with `full = "fattest"` the fullest queue pays, as in ns-3 and FQ-CoDel. Flows in
-    one queue share it, and a tunnel is one flow. With ECN, above p_i = 0.1 capable packets are dropped, too.
+    One queue: Scalable flows, which could do with 1 ms, wait as long as the others; `dualpi2` gives them a queue of
+    their own. k balances the rates for one round trip, about 25 ms beside 15 ms of queue, and flows with other round
+    trips get more or less. It has no burst allowance: a burst after silence raises p' at the next update. Its delay
+    is that of the head, so what has just arrived is seen a queue later.
 
-    flows: Number of queues; a whole number in [1, 65536]; default: 1024. Source: Linux: sch_fq_pie.
-    quantum: Bytes that a queue may send in a round; a size with its unit, for example "1000 B"; default: 1514 B.
-        Source: Linux: sch_fq_pie, the interface's MTU with its header.
-    limit: Packets in all queues together; the link's buffer holds beside it, the smaller one counts; a whole number
-        in [1, 1000000]; unit: packets; default: 10240. Source: Linux: sch_fq_pie.
-    full: At the limit the arriving packet is dropped, or the fullest queue loses half its packets, at most 64, from
-        its head; one of "arriving", "fattest"; default: arriving. Source: Linux: sch_fq_pie; fattest: ns-3.
-    qdelay_ref: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC
-        8033, section 4.2: QDELAY_REF.
-    t_update: Time between two updates of the probability; a time with its unit, for example "40 ms"; default: 15 ms.
-        Source: RFC 8033, section 4.2: T_UPDATE.
-    alpha: Gain of the delay's distance from the target; a number in [0, 100]; unit: 1/s; default: 0.125. Source: RFC
-        8033, section 4.2.
-    beta: Gain of the delay's change; a number in [0, 100]; unit: 1/s; default: 1.25. Source: RFC 8033, section 4.2.
-    max_burst: Nothing is dropped in the first moments of congestion, for this long; a time with its unit, for example
-        "40 ms"; default: 150 ms. Source: RFC 8033, section 4.4: MAX_BURST.
-    mark_ecnth: With `ecn`: above this probability a capable packet is dropped all the same; a number in [0, 1];
-        default: 0.1. Source: RFC 8033, section 5.1.
-    delay_from: The queueing delay: bytes waiting over the measured departure rate, or what the last packet to leave
-        has waited; one of "rate-estimate", "timestamps"; default: timestamps. Source: RFC 8033, sections 4.3 and 5.2.
-    dq_threshold: The departure rate is measured over this much, while at least as much waits; a size with its unit,
-        for example "1000 B"; default: 16384 B. Source: RFC 8033, section 5.2: DQ_THRESHOLD.
-    derandomize: No drop until the probabilities since the last one add up to 0.85; for certain at 8.5; true or false;
-        default: true. Source: RFC 8033, section 5.4.
-    high_delay: Above this delay the probability grows by a further 0.02 at each update; a time with its unit, for
-        example "40 ms"; default: 250 ms. Source: Linux: sch_pie.
-    variant: Whose PIE: what the keys come to that say so and are left out. Linux's `delay_from` is "timestamps"; one
-        of "rfc", "linux"; default: linux. Source: RFC 8033; Linux 7.3: sch_pie.
-    burst_from: What uses up the allowance for bursts: each update its period, or the departures the time between
-        them, or with `delay_from = "rate-estimate"` that of each measurement; one of "updates", "departures"; left
-        out: updates; departures with the variant linux. Source: RFC 8033, section 4.2; Linux: pie_process_dequeue.
-    decay: What remains of the probability at an update that finds no delay, as the one before; a number in [0, 1];
-        left out: 0.98; 63/64 with the variant linux. Source: RFC 8033, section 4.2; Linux: pie_calculate_probability.
-    guard_from: Whether the delay that must be half the target for drops is that of the last update, or that of the
-        last departure where `delay_from` is "timestamps"; one of "update", "departure"; left out: update; departure
-        with the variant linux. Source: RFC 8033, section 4.1; Linux: pie_drop_early.
-    min_backlog: Nothing is dropped while fewer bytes than this wait; a size with its unit, for example "1000 B"; left
-        out: more than two of `mean_packet`; 3028 B with the variant linux. Source: RFC 8033, section 4.1; Linux: two
-        frames of 1514 B.
-    bytemode: Smaller packets are dropped less often, by their share of half `min_backlog`; true or false; default:
-        false. Source: Linux: bytemode.
-    dq_average: Whether measurements of the departure rate are averaged as times, the newest with `dq_threshold` over
-        64 kB, or as rates, the newest with 1/8; one of "time", "rate"; left out: time; rate with the variant linux.
-        Source: RFC 8033, section 5.2; Linux: pie_process_dequeue.
-    first_update: When the probability is updated for the first time; a time with its unit, for example "40 ms"; left
-        out: `t_update`; 500 ms with the variant linux. Source: Linux: pie_init.
-    Source: Linux: sch_fq_pie; RFC 8033, RFC 8290.
+    target: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC 9332,
+        appendix A.1; 20 ms in 2016.
+    t_update: Time between two updates of the probability; a time with its unit, for example "40 ms"; default: 16 ms.
+        Source: RFC 9332, appendix A.1: Tupdate as Linux has it; 32 ms in 2016.
+    alpha: Gain of the delay's distance from the target; a number in [0, 256]; unit: 1/s; default: 0.16. Source: RFC
+        9332, appendix A.1, with 16 ms.
+    beta: Gain of the delay's change; a number in [0, 256]; unit: 1/s; default: 3.2. Source: RFC 9332, appendix A.1.
+    k: The coupling factor: a Scalable packet is marked with k·p'; a number in (0, 255]; default: 2. Source: RFC 9332,
+        appendix C.
+    p_cmax: Above this probability of a Classic signal capable packets are dropped too; a number in [0, 1]; default:
+        0.25. Source: RFC 9332, appendix A.2: 1/k².
+    identify: Which packets are Scalable: ECT(1) and CE, or all that are ECN-capable; one of "l4s", "any-ect";
+        default: l4s. Source: RFC 9331, section 2; any-ect: Linux.
+    decides: Where packets are chosen for a signal. At their arrival the signal is a queue earlier; one of
+        "departure", "arrival"; default: departure. Source: RFC 9332, appendix A.1.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    Source: De Schepper et al. 2016; RFC 9332, appendix A.
     """
 
-    kind: ClassVar[str] = "fq-pie"
-    flows: int | None = None
-    quantum: str | None = None
-    limit: int | None = None
-    full: Literal["arriving", "fattest"] | None = None
-    qdelay_ref: str | None = None
+    kind: ClassVar[str] = "pi2"
+    target: str | None = None
     t_update: str | None = None
     alpha: float | None = None
     beta: float | None = None
-    max_burst: str | None = None
-    mark_ecnth: float | None = None
-    delay_from: Literal["rate-estimate", "timestamps"] | None = None
-    dq_threshold: str | None = None
-    derandomize: bool | None = None
-    high_delay: str | None = None
-    variant: Literal["rfc", "linux"] | None = None
-    burst_from: Literal["updates", "departures"] | None = None
-    decay: float | None = None
-    guard_from: Literal["update", "departure"] | None = None
-    min_backlog: str | None = None
-    bytemode: bool | None = None
-    dq_average: Literal["time", "rate"] | None = None
-    first_update: str | None = None
+    k: float | None = None
+    p_cmax: float | None = None
+    identify: Literal["l4s", "any-ect"] | None = None
+    decides: Literal["departure", "arrival"] | None = None
+    ecn: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocsisPie(_Discipline):
-    """PIE for a cable modem's upstream: the delay follows from the known rate, small packets are spared.
+class Dualpi2(_Discipline):
+    """Two coupled queues: Scalable packets (L4S) wait about a millisecond, Classic ones 15 ms, and flows of both get
+    equal rates.
 
-    The delay of an upstream settles around 10 ms. ACKs, requests and voice are dropped by their share of 1024 B: at p
-    = 0.4 a full frame in 59 % of the draws, an ACK of 64 B in 2.5 %. After a second without congestion it sleeps, and
-    a burst up to a third of the buffer then passes freely; the first drop after that gives 142 ms of grace.
+    Prague and DCTCP, which are in L, wait less than a millisecond on average, and CUBIC or Reno in C about 15 ms, on
+    one link and without any state for flows. p_CL is k = 2 times the square root of what C gets, so a flow in L has
+    about the rate of one in C: from 10 to 100 Mbit/s and 10 to 50 ms a Prague flow has 1.1 to 2.1 times the rate of a
+    CUBIC flow. Without traffic in C the ramp alone holds L near 1 ms. Nothing of L is dropped short of overload.
 
-    It knows the rate of the service flow alone: where something else is the bottleneck, as a radio link or a rate
-    that changes under way, the delay is wrong, and here the rate is the link's at the start. It knows no ECN. One
-    queue: flows are not isolated. A flow of small packets that does not slow down is hardly held back.
+    On a link where a packet takes longer than the step, 1.2 ms at 10 Mbit/s, Linux marks all of L that is not alone,
+    and Prague gets a third of CUBIC's rate or less; th_len = 1, as in the RFC, mends it. Equal rates hold for round
+    trips like each other. L does not forgive bursts: paced senders alone belong there. A sender that sets ECT(1) and
+    does not answer marks costs both queues the same share of packets, so that a single CUBIC flow beside it nearly
+    stops; what is sent into C gets its classic_protection all the same. Linux's class that is never marked, and its
+    filters, are left out; so are the PIE of DOCSIS and its queue protection.
 
-    latency_target: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 10 ms. Source: RFC
-        8034, section 4.1: LATENCY_TARGET.
-    interval: Time between two updates of the probability; a time with its unit, for example "40 ms"; default: 16 ms.
-        Source: RFC 8034, appendix A.1.2: INTERVAL.
-    alpha: Gain of the delay's distance from the target; a number in [0, 100]; unit: 1/s; default: 0.25. Source: RFC
-        8034, appendix A.1.2: A.
-    beta: Gain of the delay's change; a number in [0, 100]; unit: 1/s; default: 2.5. Source: RFC 8034, appendix A.1.2:
-        B.
-    max_burst: Nothing is dropped for so long after the drop that ends a quiet time; a time with its unit, for example
-        "40 ms"; default: 142 ms. Source: RFC 8034, appendix A.1.2: MAX_BURST.
-    burst_reset_timeout: After so long without congestion it is inactive until a third of the buffer is full; a time
-        with its unit, for example "40 ms"; default: 1 s. Source: RFC 8034, appendix A.1.2: BURST_RESET_TIMEOUT.
-    msr_share: The maximum sustained rate as a share of the link's, which is the peak rate; a number in (0, 1];
-        default: 1. Source: RFC 8034, section 4.2: the service flow's.
-    bucket: What the token bucket holds that refills with the sustained rate; a size with its unit, for example "1000
-        B"; default: 0 B. Source: RFC 8034, section 4.2: its tokens.
-    Source: RFC 8034.
+    variant: Whose defaults the other keys take: of RFC 9332, of Linux, or of DOCSIS 3.1; one of "rfc", "linux",
+        "docsis"; default: rfc; with profile linux: linux. Source: RFC 9332, appendix A.
+    target: The Classic queueing delay to keep; a time with its unit, for example "40 ms"; left out: rfc, linux: 15
+        ms; docsis: 10 ms. Source: RFC 9332, appendix A.1.
+    rtt_max: The longest round trip for which the gains are made; a time with its unit, for example "40 ms"; left out:
+        rfc: 100 ms; linux, docsis: none, their gains are constants. Source: RFC 9332, appendix A.1.
+    t_update: Time between two updates of the base probability; a time with its unit, for example "40 ms"; left out:
+        min(target, rtt_max/3); without rtt_max: 16 ms. Source: RFC 9332, appendix A.1.
+    alpha: Gain of the delay's distance from the target; a number in [0, 256]; unit: 1/s; left out:
+        0.1·t_update/rtt_max²; without rtt_max: linux 41/256, docsis 0.25. Source: RFC 9332, appendix A.1.
+    beta: Gain of the delay's change; a number in [0, 256]; unit: 1/s; left out: 0.3/rtt_max; without rtt_max: linux
+        819/256, docsis 2.5. Source: RFC 9332, appendix A.1.
+    fixed_point: Whether the base probability is reckoned in Linux's whole numbers of 32 bits; true or false; left
+        out: linux: true; others: false. Source: Linux.
+    k: The coupling factor: L is marked with k·p', C with p'²; a number in (0, 255]; default: 2. Source: RFC 9332,
+        appendix C.
+    identify: Which packets go to L: ECT(1) and CE, or all that are ECN-capable; one of "l4s", "any-ect"; default:
+        l4s. Source: RFC 9331, section 2; any-ect: Linux.
+    spread: How signals are spread: evenly, by a count, or by chance; one of "recur", "random"; left out: rfc, docsis:
+        recur; linux: random. Source: RFC 9332, Figure 4; Linux.
+    native: L's own AQM: a ramp from min_th, or a step; one of "ramp", "step"; left out: rfc, docsis: ramp; linux:
+        step. Source: RFC 9332, Figure 5; Linux.
+    min_th: Where the ramp begins; a time with its unit, for example "40 ms"; left out: 800 us; docsis: 1000 us −
+        range. Source: RFC 9332, appendix A.1: minTh.
+    range: How wide the ramp is; at 0 it is a step; a time with its unit, for example "40 ms"; left out: 400 us;
+        docsis: 524.288 us. Source: RFC 9332, appendix A.1: range.
+    floor: The ramp begins at the time of this many bytes on the link at the earliest; a size with its unit, for
+        example "1000 B"; left out: none; docsis: 4000 B. Source: RFC 9332, appendix A.2, of DOCSIS 3.1: two packets.
+    step_thresh: The step: what waits longer is marked; a time with its unit, for example "40 ms"; default: 1 ms.
+        Source: Linux.
+    step_packets: The step as packets left in L, instead of a time; a whole number in [0, 1000000]; left out: none.
+        Source: Linux.
+    th_len: L's own AQM leaves a packet alone while L holds no more than this, itself counted; a whole number in [0,
+        1000000]; unit: packets; left out: rfc: 1; linux, docsis: 0. Source: RFC 9332, appendix A.2: Th_len; Linux:
+        min_qlen_step.
+    th_len_at: Where th_len is looked at; one of "departure", "arrival"; left out: rfc, docsis: departure; linux:
+        arrival. Source: RFC 9332, appendix A.2.
+    joined: How L's own signal and the coupled one come together: as the larger, or each by itself; one of "max",
+        "independent"; left out: rfc, docsis: max; linux: independent. Source: RFC 9332, Figure 4; Linux.
+    pi_guard: The base probability signals nothing while fewer bytes wait in both queues; a size with its unit, for
+        example "1000 B"; left out: linux: 2·mtu; others: 0 B. Source: Linux; RFC 9332 has none.
+    decides: Where p_C and p_CL choose packets; one of "departure", "arrival"; default: departure. Source: RFC 9332,
+        appendix A.1.
+    overload: Whether overload begins at k·p' = 1, or above it; one of "reached", "passed"; left out: rfc, docsis:
+        reached; linux: passed. Source: RFC 9332, Figure 7; Linux.
+    drop_on_overload: In overload, drop capable packets too. Otherwise p' stays within 1/k, and what is too much fills
+        the buffer; true or false; default: true. Source: RFC 9332, appendix A.2; Linux.
+    scheduler: Which queue goes next where both wait: by shares of bytes, or by time; one of "wrr", "ts-fifo";
+        default: wrr. Source: RFC 9332, appendix A.2.
+    classic_protection: C's share of the bytes while both queues wait, with "wrr"; a number in [0, 1]; left out: rfc:
+        1/16; linux: 0.1; docsis: 26/256. Source: RFC 9332, appendix A.2; Linux.
+    t_shift: L goes first unless C's head has waited this much longer, with "ts-fifo"; a time with its unit, for
+        example "40 ms"; default: 50 ms. Source: RFC 9332, appendix A.2.
+    limit: Bytes in both queues together: no room for one more packet of mtu, and an arriving one is dropped. The
+        link's buffer holds beside it, the smaller one counts; a size with its unit, for example "1000 B"; left out:
+        rfc, docsis: 250 ms at the link's rate, at least 2·mtu; linux: none. Source: RFC 9332, appendix A.1.
+    limit_packets: The same in packets; a whole number in [1, 1000000000]; unit: packets; left out: linux: 10000;
+        others: none. Source: Linux.
+    memory: The same as memory: the arriving packet has to fit, and each counts packet_memory more; a size with its
+        unit, for example "1000 B"; left out: linux: 2·mtu·limit_packets; others: none. Source: Linux.
+    packet_memory: What a packet takes of the memory beside its bytes; a size with its unit, for example "1000 B";
+        default: 0 B. Source: left open; Linux counts its buffers.
+    mtu: The largest packet, for the limit, the guard and the scheduler's first credit; a size with its unit, for
+        example "1000 B"; default: 1514 B. Source: Linux: Ethernet.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    Source: RFC 9332, appendix A; Linux: sch_dualpi2.
     """
 
-    kind: ClassVar[str] = "docsis-pie"
-    latency_target: str | None = None
-    interval: str | None = None
+    kind: ClassVar[str] = "dualpi2"
+    variant: Literal["rfc", "linux", "docsis"] | None = None
+    target: str | None = None
+    rtt_max: str | None = None
+    t_update: str | None = None
     alpha: float | None = None
     beta: float | None = None
-    max_burst: str | None = None
-    burst_reset_timeout: str | None = None
-    msr_share: float | None = None
-    bucket: str | None = None
+    fixed_point: bool | None = None
+    k: float | None = None
+    identify: Literal["l4s", "any-ect"] | None = None
+    spread: Literal["recur", "random"] | None = None
+    native: Literal["ramp", "step"] | None = None
+    min_th: str | None = None
+    range: str | None = None
+    floor: str | None = None
+    step_thresh: str | None = None
+    step_packets: int | None = None
+    th_len: int | None = None
+    th_len_at: Literal["departure", "arrival"] | None = None
+    joined: Literal["max", "independent"] | None = None
+    pi_guard: str | None = None
+    decides: Literal["departure", "arrival"] | None = None
+    overload: Literal["reached", "passed"] | None = None
+    drop_on_overload: bool | None = None
+    scheduler: Literal["wrr", "ts-fifo"] | None = None
+    classic_protection: float | None = None
+    t_shift: str | None = None
+    limit: str | None = None
+    limit_packets: int | None = None
+    memory: str | None = None
+    packet_memory: str | None = None
+    mtu: str | None = None
+    ecn: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

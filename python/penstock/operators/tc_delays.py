@@ -247,7 +247,7 @@ def _cake_reports(framing: Framing | None) -> dict[str, object]:
     assert framing is not None
     mpu = {"mpu": framing.mpu} if framing.mpu else {}
     told = {"atm": _CELLS[framing.cells], "overhead": framing.overhead, **mpu}
-    return {name: value for name, value in _CAKE.items() if name not in ("raw", "overhead")} | told
+    return {**_CAKE, "raw": False, **told}
 
 
 def _rate_value(name: str, wanted_bps: float, told: int) -> tuple[Value, ...]:
@@ -265,8 +265,8 @@ def shaper(wanted: Wanted) -> Line:
     limit = RANGES["tbf limit"].fit(wanted.buffer_bytes)
     bytes_per_s = rate // 8
     # The kernel has the bucket as nanoseconds and reports ticks of 64; tc makes whole microseconds
-    # of them, and of those bytes.
-    bucket_us = int((burst * 10**9 // bytes_per_s >> 6) / TICKS_PER_US)
+    # of them, and of those bytes. The bucket is framed like a packet.
+    bucket_us = int((_sending_ns(_tbf_counts(burst, counted), bytes_per_s) >> 6) / TICKS_PER_US)
     waits_us = 1e6 * limit / bytes_per_s - bucket_us
     return Line(
         qdisc="tbf",
@@ -293,6 +293,25 @@ HEADER_COUNTS = (
     f"the kernel counts an Ethernet header of {HEADER} B by itself, and overhead is the rest; on an interface without "
     f"one, such as ppp0, it is {HEADER} more"
 )
+
+
+def _sending_ns(size: int, bytes_per_s: int) -> int:
+    """Returns the time of so many bytes as the kernel reckons it, with 32 binary digits of a byte's time
+    (Linux, net/sched/sch_generic.c: psched_ratecfg_precompute).
+
+    >>> _sending_ns(4650, 1_162_500), _sending_ns(5000, 1_250_000)
+    (3999999, 4000000)
+    """
+    factor, shift = 10**9, 0
+    while factor // bytes_per_s < 2**31 and factor < 2**63:
+        factor, shift = factor << 1, shift + 1
+    return size * (factor // bytes_per_s) >> shift
+
+
+def _tbf_counts(size: int, told: Mapping[str, object]) -> int:
+    """Returns the bytes that a size takes, as tbf reports its framing."""
+    framed = size + int(str(told.get("overhead", 0)))
+    return -(-framed // 48) * 53 if told.get("linklayer") == "atm" else framed
 
 
 def _tbf_framing(framing: Framing | None) -> tuple[str, dict[str, object], tuple[str, ...]]:

@@ -92,6 +92,8 @@ def published(kind: str, facts: Facts, aimed_s: Sequence[float]) -> Iterator[Rul
         yield Rule(f"Floyd's automatic setting {at}", source, floyd(facts, delay))
         if kind == "pie":
             yield Rule(f"PIE {at}", "RFC 8033, section 4.2", {"qdelay_ref": delay, "alpha": 0.125, "beta": 1.25})
+        if kind == "pi2":
+            yield Rule(f"PI2 {at}", "RFC 9332, appendix A.1", {"target": delay, "alpha": 0.16, "beta": 3.2})
         if kind == "step":
             yield Rule(f"threshold {at}", "the queue that waits so long", {"threshold": delay * facts.rate_pps[0]})
         if facts.flows is not None and facts.rtt_s is not None:
@@ -207,6 +209,7 @@ _CONSTANTS: Mapping[str, Sequence[Rule]] = {
     **dict.fromkeys(("red", "ared", "feng-ared", "mecn", "amecn", "rared", "red-at", "nlred", "choke"), (_RED_1997,)),
     **dict.fromkeys(("codel", "fq-codel"), (_CODEL,)),
     "pie": (Rule("PIE's constants", "RFC 8033, section 4.2", {"qdelay_ref": 0.015, "alpha": 0.125, "beta": 1.25}),),
+    "pi2": (Rule("PI2's constants", "RFC 9332, appendix A.1", {"target": 0.015, "alpha": 0.16, "beta": 3.2}),),
     "pi": (Rule("PI's published gains", "Hollot, Misra, Towsley, Gong 2001", {"a": 1.822e-5, "b": 1.816e-5}),),
     "rem": (Rule("REM's constants", "Athuraliya, Li, Low, Yin 2001", {"gamma": 0.001, "alpha": 0.1}),),
     "blue": (

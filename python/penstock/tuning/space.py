@@ -42,6 +42,8 @@ SEARCHED: Mapping[str, Sequence[str]] = {
     "nlred": ("min_th", "max_th", "max_p", "w_q"),
     "codel": ("target", "interval"),
     "pie": ("qdelay_ref", "alpha", "beta"),
+    "dualpi2": ("k",),
+    "pi2": ("target", "alpha", "beta"),
     "fq-codel": ("target", "interval"),
     "choke": ("min_th", "max_th", "max_p", "w_q"),
     "step": ("threshold",),
@@ -57,8 +59,14 @@ ORDERS = (
 NEAR = {"b": "a"}
 NEAR_ENDS = (1e-4, 0.5)
 #: (Kind, key) → ends that no declaration has. AVQ's γ is the utilisation that it aims at. NRED
-#: starts at n_0 = 2, which must lie between n_min and n_max.
-ENDS = {("avq", "gamma"): (0.5, 1.0), ("nred", "n_min"): (0.1, 2.0), ("nred", "n_max"): (2.0, 20.0)}
+#: starts at n_0 = 2, which must lie between n_min and n_max. DualPI2's k is 1.4 to 2.8 for round
+#: trips from 100 to 15 ms (RFC 9332, appendix C).
+ENDS = {
+    ("avq", "gamma"): (0.5, 1.0),
+    ("nred", "n_min"): (0.1, 2.0),
+    ("nred", "n_max"): (2.0, 20.0),
+    ("dualpi2", "k"): (1.0, 4.0),
+}
 #: A range goes from the usual value over this factor to the usual value times it, within what is
 #: declared.
 FACTORS = {"number": 100.0, "int": 10.0, "duration": 20.0, "size": 10.0}

@@ -8,10 +8,12 @@
 //! - A [`signal`] is a drop or a mark of some strength.
 //! - An [`adapter`] retunes the profile while the queue runs.
 //!
-//! [`compose`] puts them together. [`isolation`] gives each flow a queue of its own.
+//! [`compose`] puts them together. [`isolation`] gives each flow a queue of its own, [`coupling`]
+//! couples the signals of two sorts of traffic.
 
 pub mod adapter;
 pub mod compose;
+pub mod coupling;
 pub mod estimator;
 pub mod gate;
 pub mod isolation;
