@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.operators import tc_delays as delays
+from penstock.operators import tc_dual as dual
 from penstock.operators import tc_ramps as ramps
 from penstock.operators.model import LINUX, Place, RefusedError, Value, Wanted, Written
 from penstock.operators.tc_line import RANGES, Line
@@ -114,6 +115,7 @@ QDISCS: Mapping[str, tuple[str, ...]] = {
     "fq_codel": ("fq-codel",),
     "cake": ("fq-codel",),
     "pie": ("pie",),
+    "dualpi2": ("dualpi2",),
     "pfifo": ("droptail",),
 }
 
@@ -137,6 +139,7 @@ def line_of(wanted: Wanted, qdisc: str | None) -> Line:
         "fq_codel": delays.codel,
         "cake": delays.cake,
         "pie": delays.pie,
+        "dualpi2": dual.dualpi2,
         "pfifo": delays.tail,
     }
     return write_as[qdisc or able[0]](wanted)
