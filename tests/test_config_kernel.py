@@ -9,6 +9,7 @@ import json
 import math
 import random
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ import oracle
 import penstock as ps
 import qdiscs
 from conftest import SCENARIOS
-from penstock.operators import tc, vyos
+from penstock.operators import tc, tc_read, vyos
 from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators.model import (
     Codel,
@@ -257,6 +258,54 @@ def vyos_commands(text: str) -> list[str]:
     return [f"{dev} handle 1:0 gred setup DPs 8 default 0 grio", f"{change} {ramp} DP 0 prio 8", *others]
 
 
+#: Lines of the kernel's own tests (Linux, tools/testing/selftests/tc-testing/tc-tests/qdiscs), of those
+#: about parameters: line → whether the kernel takes it.
+LINES: dict[str, bool] = {
+    **{
+        f"red limit 1M avpkt 1500 min 100K max 300K {words}".strip(): True
+        for words in ("", "adaptive", "ecn", "ecn adaptive", "ecn harddrop", "ecn nodrop", "ecn harddrop nodrop")
+    },
+    "red nodrop limit 1M avpkt 1500 min 100K max 300K": False,
+    **{
+        f"codel {words}".strip(): True
+        for words in ("", "limit 1500", "target 100ms", "interval 20ms", "ecn", "ce_threshold 20ms")
+    },
+    **{f"codel {words}": True for words in ("interval 3us", "interval 1024us")},
+    **{
+        f"fq_codel {words}".strip(): True
+        for words in (
+            *("", "limit 1000", "memory_limit 100000", "target 2000", "interval 5000", "quantum 9000", "noecn"),
+            *("ce_threshold 1024000", "drop_batch 100", "flows 256"),
+        )
+    },
+    **{
+        f"choke limit 1000 bandwidth 10000 {words}".strip(): True
+        for words in ("", "min 100", "max 900", "ecn", "burst 100")
+    },
+    **{f"sfq {words}".strip(): True for words in ("", "limit 8", "perturb 10", "quantum 9000", "flows 20", "headdrop")},
+    "sfq redflowlimit 100000 min 8000 max 60000 probability 0.20 ecn headdrop": True,
+    **{f"sfb {words}".strip(): True for words in ("", "limit 100", "max 100", "target 100", "penalty_rate 4000")},
+    **{
+        f"cake {words}".strip(): True
+        for words in (
+            *("", "bandwidth 1000", "autorate-ingress", "rtt 200", "besteffort", "diffserv8", "diffserv4"),
+            *("flowblind", "dsthost nat", "hosts wash", "flowblind no-split-gso", "dual-srchost ack-filter"),
+            *("dual-dsthost ack-filter-aggressive", "memlimit 10000 ptm", "fwmark 8 atm", "overhead 128 mpu 256"),
+            *("conservative ingress", "mpu 128"),
+        )
+    },
+    **{
+        f"tbf limit 1000 burst 1500 rate 10000 {words}".strip(): True
+        for words in ("", "mtu 2048", "mtu 1510 peakrate 30000", "overhead 300", "linklayer atm")
+    },
+    "tbf burst 1500 rate 10000 latency 100ms": True,
+    **dict.fromkeys(("bfifo", "pfifo", "bfifo limit 3000b", "pfifo limit 3000"), True),
+    **dict.fromkeys(("bfifo foorbar", "pfifo foorbar", "bfifo limit foo-bar"), False),
+    "pie limit 1": True,
+    "fq_pie limit 1": True,
+}
+
+
 @functools.cache
 def asked_kernel() -> dict[str, list[Any]]:
     """What the kernel reports: of what was written, of `RUNNING`, of what was pasted over something, and of
@@ -270,6 +319,7 @@ def asked_kernel() -> dict[str, list[Any]]:
             for _, over, each in pasted()
         ],
         "vyos": [vyos_commands(each.text) for _, each in vyos_cases()],
+        "lines": [[f"tc qdisc add dev {qdiscs.DEVICE} handle 1: root {line}"] for line in LINES],
     }
     try:
         said = iter(qdiscs.loaded([case for each in sets.values() for case in each], CACHE))
@@ -402,6 +452,36 @@ def test_what_the_kernel_reports_reads_as_what_was_written() -> None:
                 written.text,
                 key,
             )
+
+
+#: What a queue discipline of another name is read as.
+SIMULATED = {
+    **dict.fromkeys(("bfifo", "pfifo", "tbf"), ("droptail",)),
+    "fq_codel": ("fq-codel",),
+    "cake": ("fq-codel", "cake"),
+}
+
+
+@pytest.mark.slow
+def test_what_the_kernels_own_tests_set_is_read() -> None:
+    """Each line is taken or refused as those tests have it. What was taken is read as a scenario, where any simulated
+    discipline is like it; else it is refused by its name.
+    """
+    answers = dict(zip(LINES, asked_kernel()["lines"], strict=True))
+    assert {line: not isinstance(answer, str) for line, answer in answers.items()} == LINES
+    for line, state in answers.items():
+        if not LINES[line]:
+            continue
+        kind = line.split()[0]
+        text = json.dumps(state)
+        if kind not in tc_read.READ:
+            with pytest.raises(ps.ScenarioError, match=kind):
+                ps.config_from(text, "tc", rate="10 Mbit/s")
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = ps.config_from(text, "tc", rate="10 Mbit/s")
+        assert made.resolved["aqm"]["kind"] in SIMULATED.get(kind, (kind,)), line
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ IFB = "ifb4v0"
 MODULES = (
     *("veth", "ifb", "sch_ingress", "cls_matchall", "act_mirred", "sch_tbf", "sch_htb", "sch_prio", "sch_sfq"),
     *("sch_red", "sch_gred", "sch_choke", "sch_codel", "sch_fq_codel", "sch_pie", "sch_cake"),
+    *("sch_sfb", "sch_fq", "sch_fq_pie"),
 )
 
 

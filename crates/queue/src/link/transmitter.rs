@@ -314,6 +314,26 @@ mod tests {
         assert_eq!(transmitter(&[(500, None)]).finish(ms(0), 1000), Time::NEVER);
     }
 
+    /// ns-3's test suite of its token bucket, cases 1 and 3. 6 kB/s and 6000 B: four packets of 1500 B
+    /// find tokens, the fifth waits for a packet's worth. 5 kB/s and 5000 B: of packets of 1000 B that
+    /// come every 100 ms, each of which finds 500 B more, the tenth is the first to wait.
+    #[test]
+    fn a_bucket_as_ns3_has_it() {
+        let shaper = |bps, burst_ms| Transmitter {
+            tx: TxClock::new(Rate::from_bps(bps).unwrap()),
+            bucket: Some(Bucket::full(Duration::from_millis(burst_ms))),
+            ..transmitter(&[(1, None)])
+        };
+        let ms = |t: u64| Time::from_nanos(t * 1_000_000);
+        let mut bucket = shaper(48_000, 1000);
+        let went = [0; 5].map(|_| bucket.finish(ms(0), 1500));
+        assert_eq!(went, [0, 0, 0, 0, 250].map(ms));
+        let mut bucket = shaper(40_000, 1000);
+        let waits: Vec<_> =
+            (0..10).map(|i| bucket.finish(ms(100 * i), 1000) > ms(100 * i)).collect();
+        assert_eq!(waits, [vec![false; 9], vec![true]].concat());
+    }
+
     /// Opportunities at 1, 2, 2 and 5 ms of every 5: what each packet (bytes, arrival in ms) is
     /// given, as start and end. By hand.
     #[test]
