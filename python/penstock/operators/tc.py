@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.operators import tc_delays as delays
+from penstock.operators import tc_dual as dual
 from penstock.operators import tc_pie as pies
 from penstock.operators import tc_ramps as ramps
 from penstock.operators.model import LINUX, Place, RefusedError, Value, Wanted, Written
@@ -116,6 +117,7 @@ QDISCS: Mapping[str, tuple[str, ...]] = {
     "cake": ("fq-codel",),
     "pie": ("pie",),
     "fq_pie": ("fq-pie",),
+    "dualpi2": ("dualpi2",),
     "pfifo": ("droptail",),
 }
 
@@ -140,6 +142,7 @@ def line_of(wanted: Wanted, qdisc: str | None) -> Line:
         "cake": delays.cake,
         "pie": pies.pie,
         "fq_pie": pies.pie,
+        "dualpi2": dual.dualpi2,
         "pfifo": delays.tail,
     }
     return write_as[qdisc or able[0]](wanted)

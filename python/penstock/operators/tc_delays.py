@@ -6,6 +6,7 @@ Sources: iproute2's tc/q_*.c, Linux's net/sched/sch_*.c and include/net/codel.h.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 

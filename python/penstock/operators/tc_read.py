@@ -10,6 +10,7 @@ from typing import Any
 from penstock.errors import ScenarioError
 from penstock.operators.state import Given, number, rate_text, table, whole
 from penstock.operators.tc_delays import FRAME_MEMORY, cake_times_us
+from penstock.operators.tc_dual import BOOKED, GAIN, gain_told
 from penstock.operators.tc_forms import cell_size
 from penstock.operators.tc_line import FRAME
 from penstock.operators.tc_pie import PIE_GAIN, PIE_MOST, pie_reported
@@ -269,6 +270,45 @@ def _fq_pie(box: Box) -> Read:
     return Read(aqm, f"{limit} packets", special)
 
 
+def _dualpi2(box: Box) -> Read:
+    options, where = box.options, box.where
+    gains = {}
+    for name in ("alpha", "beta"):
+        reported = round(number(options, name, where, 0, 256) * GAIN)
+        gains[name] = min(256 * GAIN, gain_told(reported)) / GAIN
+    limit = whole(options, "limit", where, 1, MOST)
+    aqm: dict[str, object] = {
+        "kind": "dualpi2",
+        "variant": "linux",
+        "mean_packet": f"{PACKET} B",
+        "target": f"{whole(options, 'target', where, 0, MOST)} us",
+        "t_update": f"{whole(options, 'tupdate', where, 1, MOST)} us",
+        **gains,
+        "limit_packets": min(10**9, limit),
+        "packet_memory": f"{BOOKED} B",
+    }
+    # What older or newer releases of tc do not say is as the kernel makes it.
+    if "memory-limit" in options:
+        aqm["memory"] = f"{whole(options, 'memory-limit', where, 1, MOST)} B"
+    if "step-thresh-pkts" in options:
+        aqm["step_packets"] = whole(options, "step-thresh-pkts", where, 0, 10**6)
+    elif "step-thresh-us" in options:
+        aqm["step_thresh"] = f"{whole(options, 'step-thresh-us', where, 0, MOST)} us"
+    if "min-qlen-step" in options:
+        aqm["th_len"] = whole(options, "min-qlen-step", where, 0, 10**6)
+    if "coupling" in options:
+        aqm["k"] = whole(options, "coupling", where, 1, 255)
+    if "c-protection" in options:
+        aqm["classic_protection"] = whole(options, "c-protection", where, 0, 100) / 100
+    if "drop-overload" in options:
+        aqm["drop_on_overload"] = options["drop-overload"] != "overflow"
+    if "drop-early" in options:
+        aqm["decides"] = "arrival" if options["drop-early"] == "drop-enqueue" else "departure"
+    if "ecn-mask" in options:
+        aqm["identify"] = "any-ect" if options["ecn-mask"] == "any-ect" else "l4s"
+    return Read(aqm, f"{limit} packets")
+
+
 def _cake(box: Box) -> Read:
     options, where = box.options, box.where
     rtt = whole(options, "rtt", where, 1, MOST)
@@ -437,6 +477,7 @@ READ: Mapping[str, Callable[[Box], Read]] = {
     "pie": _pie,
     "fq_pie": _fq_pie,
     "cake": _cake,
+    "dualpi2": _dualpi2,
     "pfifo": _fifo("packets"),
     "bfifo": _fifo("B"),
     "pfifo_fast": _pfifo_fast,
