@@ -93,7 +93,9 @@ def published(kind: str, facts: Facts, aimed_s: Sequence[float]) -> Iterator[Rul
         if kind in ("pie", "fq-pie"):
             yield Rule(f"PIE {at}", "RFC 8033, section 4.2", {"qdelay_ref": delay, "alpha": 0.125, "beta": 1.25})
         if kind == "docsis-pie":
-            yield Rule(f"DOCSIS-PIE {at}", "RFC 8034, section 4.1", {"latency_target": delay, "alpha": 0.25, "beta": 2.5})
+            yield Rule(
+                f"DOCSIS-PIE {at}", "RFC 8034, section 4.1", {"latency_target": delay, "alpha": 0.25, "beta": 2.5}
+            )
         if kind == "pi2":
             yield Rule(f"PI2 {at}", "RFC 9332, appendix A.1", {"target": delay, "alpha": 0.16, "beta": 3.2})
         if kind == "step":
@@ -213,7 +215,9 @@ _CONSTANTS: Mapping[str, Sequence[Rule]] = {
     **dict.fromkeys(("codel", "fq-codel"), (_CODEL,)),
     **dict.fromkeys(("pie", "fq-pie"), (_PIE,)),
     "docsis-pie": (
-        Rule("DOCSIS-PIE's constants", "RFC 8034, appendix A.1.2", {"latency_target": 0.01, "alpha": 0.25, "beta": 2.5}),
+        Rule(
+            "DOCSIS-PIE's constants", "RFC 8034, appendix A.1.2", {"latency_target": 0.01, "alpha": 0.25, "beta": 2.5}
+        ),
     ),
     "pi2": (Rule("PI2's constants", "RFC 9332, appendix A.1", {"target": 0.015, "alpha": 0.16, "beta": 3.2}),),
     "pi": (Rule("PI's published gains", "Hollot, Misra, Towsley, Gong 2001", {"a": 1.822e-5, "b": 1.816e-5}),),
