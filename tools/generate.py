@@ -32,6 +32,7 @@ NAMES = {
     "fq-codel": "FqCodel",
     "fq-pie": "FqPie",
     "docsis-pie": "DocsisPie",
+    "wred": "Wred",
     "codel": "CoDel",
 }
 

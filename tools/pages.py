@@ -66,6 +66,7 @@ VIEWS = {
             "nlred",
             "step",
             "custom",
+            "wred",
         )
     },
     "droptail": View(upto=100),

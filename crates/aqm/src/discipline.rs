@@ -112,6 +112,7 @@ disciplines! {
     DocsisPie(DocsisPieParams) in alone::docsis_pie, "DOCSIS-PIE.";
     Pi2(Pi2Params) in alone::pi2, "PI2.";
     DualPi2(DualPi2Params) in alone::dualpi2, "DualPI2.";
+    Wred(WredParams) in family::wred, "WRED.";
     Choke(ChokeParams) in alone::choke, "CHOKe.";
     Step(StepParams) in alone::step, "Step marking.";
     Custom(CustomParams) in family::custom, "RED's family recombined.";

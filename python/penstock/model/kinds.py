@@ -59,6 +59,7 @@ __all__ = [
     "Video",
     "Voip",
     "Web",
+    "Wred",
 ]
 
 
@@ -1424,6 +1425,43 @@ class Dualpi2(_Discipline):
     packet_memory: str | None = None
     mtu: str | None = None
     ecn: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wred(_Ramp):
+    """RED by colour: packets of a class or a drop precedence have thresholds of their own.
+
+    Colours lose in stages: while the average is between the thresholds of two colours, only the worse one is dropped.
+    So traffic that was marked down (out of its contract) gives way first, and what is within its contract loses
+    little, in one FIFO and without reordering. With an average of its own a colour is judged by what it holds itself,
+    and a flood of one does not drop the other.
+
+    It protects colours, not flows, and trusts whoever sets the DSCP: where all packets are of one colour it is RED.
+    With the shared average a colour with low thresholds is starved by the others' queue, as long as that stands.
+    RED's own weaknesses remain: the thresholds are of queue lengths, and suit one load and one rate. The ratios of
+    the built-in colours are a switch's defaults, no rule.
+
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: false.
+        Source: Floyd 2000.
+    average: Whose average decides: the whole queue's (WRED), the colour's own (GRED), or the colour's and those of
+        lower ranks (RIO, GRED's grio); one of "shared", "own", "rio"; default: shared. Source: Cisco: WRED; Linux:
+        sch_gred.
+    colour: The colours by name, `[aqm.colour.red]`. Without any: green for drop precedence 1 and all other packets,
+        with the thresholds above; yellow for 2 with ¾ of min_th and 0.9 of max_th; red for 3 with half and 0.8;
+        tables by name, each with the keys dscp (a whole number in [0, 63]), dscp_to (a whole number in [0, 63]),
+        drop_precedence (a whole number in [1, 3]), rank (a whole number in [0, 63]), min_th (a number of packets, or
+        a size, for example 40, "40 packets" or "30 kB"), max_th (a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"), max_p (a number in (0, 1]), ecn_min_th (a number of packets, or a size, for example 40,
+        "40 packets" or "30 kB"), ecn_max_th (a number of packets, or a size, for example 40, "40 packets" or "30
+        kB"), ecn_max_p (a number in (0, 1]); left out: green, yellow, red, by drop precedence. Source: RFC 2597; Dell
+        N-series: 40, 30, 20 % to 100, 90, 80 % of the buffer.
+    Source: RFC 2597; Cisco's WRED, Linux: sch_gred.
+    """
+
+    kind: ClassVar[str] = "wred"
+    gentle: bool | None = None
+    average: Literal["shared", "own", "rio"] | None = None
+    colour: dict[str, dict[str, float | str | bool]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -211,7 +211,9 @@ _RED_1997 = Rule(
     {"min_th": 5, "max_th": 15, "w_q": 0.002, "max_p": 0.1},
 )
 _CONSTANTS: Mapping[str, Sequence[Rule]] = {
-    **dict.fromkeys(("red", "ared", "feng-ared", "mecn", "amecn", "rared", "red-at", "nlred", "choke"), (_RED_1997,)),
+    **dict.fromkeys(
+        ("red", "ared", "feng-ared", "mecn", "amecn", "rared", "red-at", "nlred", "wred", "choke"), (_RED_1997,)
+    ),
     **dict.fromkeys(("codel", "fq-codel"), (_CODEL,)),
     **dict.fromkeys(("pie", "fq-pie"), (_PIE,)),
     "docsis-pie": (

@@ -40,6 +40,7 @@ SEARCHED: Mapping[str, Sequence[str]] = {
     "dt-red": ("min_th", "min_th_target", "max_p", "w_q"),
     "pdt-red": ("share_low", "share_high", "max_p", "w_q"),
     "nlred": ("min_th", "max_th", "max_p", "w_q"),
+    "wred": ("min_th", "max_th", "max_p", "w_q"),
     "codel": ("target", "interval"),
     "pie": ("qdelay_ref", "alpha", "beta"),
     "fq-pie": ("qdelay_ref", "alpha", "beta"),

@@ -14,3 +14,4 @@ pub mod pdt_red;
 pub mod rared;
 pub mod red;
 pub mod red_at;
+pub mod wred;
