@@ -527,8 +527,8 @@ mod tests {
         };
         let colours = [("green", None, 32.0), ("yellow", Some(2), 28.0), ("red", Some(3), 24.0)];
         let colour = colours.map(|(name, y, min_th)| (name.into(), colour(y, min_th)));
-        let mut p = WredParams::default();
-        p.own = WredOwn { average, colour: Named(colour.into()) };
+        let own = WredOwn { average, colour: Named(colour.into()) };
+        let mut p = WredParams { own, ..WredParams::default() };
         p.base.w_q = crate::parts::estimator::Weight::Number(1.0);
         p.base.gate = crate::parts::gate::Spacing::Geometric;
         p.common.unit = Some(crate::QueueUnit::Packets);
