@@ -226,6 +226,7 @@ SAMPLES: dict[str, dict[str, object]] = {
     "codel": {"kind": "codel"},
     "fq-codel": {"kind": "fq-codel", "ecn": False},
     "pie": {"kind": "pie"},
+    "fq-pie": {"kind": "fq-pie"},
     "dualpi2": {"kind": "dualpi2"},
     "droptail": {"kind": "droptail"},
 }

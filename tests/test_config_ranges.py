@@ -76,6 +76,7 @@ def under(aqm: Ramp | Codel | Pie | Dual) -> Make:
     return make
 
 
+fq_pie = under(replace(PIE, kind="fq-pie", flows=1024, quantum_bytes=1514, limit_pkts=10240))
 red, codel, fq, pie, dual = under(RAMP), under(CODEL), under(FQ), under(PIE), under(DUAL)
 
 
@@ -193,6 +194,9 @@ BREAKS: dict[str, dict[str, Breaks]] = {
         "pie tupdate": Breaks(r" tupdate (\d+)us", *ends(pie, t_update_s=(1e-9, 1e6))),
         "pie alpha": Breaks(r" alpha (\d+)", *ends(pie, alpha=(-1.0, 9.0))),
         "pie beta": Breaks(r" beta (\d+)", *ends(pie, beta=(-1.0, 9.0))),
+        "fq_pie flows": Breaks(r" flows (\d+)", *ends(fq_pie, flows=(0, 10**6))),
+        "fq_pie quantum": Breaks(r" quantum (\d+)", *ends(fq_pie, quantum_bytes=(1, 10**9))),
+        "fq_pie ecn_prob": Breaks(r" ecn_prob (\d+)", *ends(fq_pie, mark_ecnth=(0.0, 3.0))),
         "dualpi2 limit": Breaks(r" limit (\d+)", *buffers(dual)),
         "dualpi2 memlimit": Breaks(r" memlimit (\d+)", *ends(dual, memory_bytes=(0.1, HUGE)), near=("above",)),
         "dualpi2 target": Breaks(r" target (\d+)us", *ends(dual, target_s=(1e-9, 1e6))),

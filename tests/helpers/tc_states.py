@@ -106,6 +106,7 @@ _OTHER: dict[tuple[str, str], Any] = {
     ("gred", "limit"): 200000,
     ("codel", "ce_threshold"): 1999,
     ("pie", "beta"): 11,
+    ("fq_pie", "beta"): 11,
 }
 
 

@@ -108,6 +108,8 @@ disciplines! {
     Codel(CodelParams) in alone::codel, "CoDel.";
     Pie(PieParams) in alone::pie, "PIE.";
     FqCodel(FqCodelParams) in alone::fq_codel, "FQ-CoDel.";
+    FqPie(FqPieParams) in alone::fq_pie, "FQ-PIE.";
+    DocsisPie(DocsisPieParams) in alone::docsis_pie, "DOCSIS-PIE.";
     Pi2(Pi2Params) in alone::pi2, "PI2.";
     DualPi2(DualPi2Params) in alone::dualpi2, "DualPI2.";
     Choke(ChokeParams) in alone::choke, "CHOKe.";

@@ -95,7 +95,7 @@ class Codel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pie:
-    """PIE."""
+    """PIE. `flows` and what follows is FQ-PIE's; `None` and zero in PIE itself."""
 
     target_s: float
     t_update_s: float
@@ -107,7 +107,12 @@ class Pie:
     high_delay_s: float
     rate_estimate: bool
     dq_threshold_bytes: int
+    bytemode: bool = False
     kind: str = "pie"
+    flows: int | None = None
+    quantum_bytes: int = 0
+    limit_pkts: int = 0
+    fattest: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 from penstock.operators import tc_delays as delays
 from penstock.operators import tc_dual as dual
+from penstock.operators import tc_pie as pies
 from penstock.operators import tc_ramps as ramps
 from penstock.operators.model import LINUX, Place, RefusedError, Value, Wanted, Written
 from penstock.operators.tc_line import RANGES, Line
@@ -115,6 +116,7 @@ QDISCS: Mapping[str, tuple[str, ...]] = {
     "fq_codel": ("fq-codel",),
     "cake": ("fq-codel",),
     "pie": ("pie",),
+    "fq_pie": ("fq-pie",),
     "dualpi2": ("dualpi2",),
     "pfifo": ("droptail",),
 }
@@ -138,7 +140,8 @@ def line_of(wanted: Wanted, qdisc: str | None) -> Line:
         "codel": delays.codel,
         "fq_codel": delays.codel,
         "cake": delays.cake,
-        "pie": delays.pie,
+        "pie": pies.pie,
+        "fq_pie": pies.pie,
         "dualpi2": dual.dualpi2,
         "pfifo": delays.tail,
     }

@@ -111,7 +111,6 @@ def _red(form: Form) -> dict[str, Field]:
 
 _CE = "aqm.ce_threshold"
 _BUFFER = "topology.bottleneck.buffer"
-_BYTEMODE = "small packets are dropped less often, by their share of a full one; the scenario drops all alike"
 _FRAMING = "what a packet takes of the rate beside its own bytes"
 _TINS = "packets are sorted into tins by their DSCP; the scenario has one, as all have where nobody sets a DSCP"
 _HOSTS = (
@@ -132,7 +131,7 @@ _PIE = {
     "alpha": carried(COUNT, "aqm.alpha", 2),
     "beta": carried(COUNT, "aqm.beta", 20),
     "ecn": flag("ecn", "aqm.ecn", words={"noecn": False}),
-    "bytemode": flag("bytemode", why=_BYTEMODE, words={"nobytemode": False}),
+    "bytemode": flag("bytemode", "aqm.bytemode", words={"nobytemode": False}),
     "dq_rate_estimator": flag("dq_rate_estimator", "aqm.delay_from", words={"no_dq_rate_estimator": False}),
 }
 _CODEL = {
@@ -262,20 +261,12 @@ QDISCS: Mapping[str, Qdisc] = {
     "pie": Qdisc(fields=_PIE),
     "fq_pie": Qdisc(
         fields={
-            **unread(
-                limit=COUNT,
-                flows=COUNT,
-                target=Form.PIE,
-                tupdate=TIME,
-                alpha=COUNT,
-                beta=COUNT,
-                quantum=SIZE,
-                memory_limit=SIZE,
-                ecn_prob=COUNT,
-                ecn=Form.FLAG,
-                bytemode=Form.FLAG,
-                dq_rate_estimator=Form.FLAG,
-            ),
+            **_PIE,
+            "limit": carried(COUNT, "aqm.limit", 10240),
+            "flows": carried(COUNT, "aqm.flows", 1024),
+            "quantum": carried(SIZE, "aqm.quantum", 1514),
+            "memory_limit": lost(SIZE, "the kernel counts it, and lets packets in all the same", 2**25),
+            "ecn_prob": carried(COUNT, "aqm.mark_ecnth", 10),
         }
     ),
     "cake": Qdisc(fields=_CAKE),

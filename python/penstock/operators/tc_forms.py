@@ -15,7 +15,8 @@ from enum import Enum
 from typing import Any
 
 from penstock.errors import ScenarioError
-from penstock.operators.tc_delays import codel_reported, pie_reported
+from penstock.operators.tc_delays import codel_reported
+from penstock.operators.tc_pie import pie_reported
 
 
 class Form(Enum):

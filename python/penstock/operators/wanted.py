@@ -164,15 +164,15 @@ def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
         return Step(threshold_bytes=threshold, bytes_counted=link.in_bytes, not_capable=aqm["not_capable"])
     if kind in ("codel", "fq-codel"):
         return _codel(kind, aqm)
-    if kind == "pie":
-        return _pie(aqm)
+    if kind in ("pie", "fq-pie"):
+        return _pie(kind, aqm)
     if kind == "dualpi2":
         return _dual(aqm, link.settled)
     if kind == "droptail":
         return Tail()
     if kind.startswith("python:"):
         raise RefusedError(f"aqm.kind = {kind.removeprefix('python:')!r}: a discipline of your own runs on no router")
-    can = ", ".join(("droptail", *RAMPS, "step", "codel", "fq-codel", "pie", "dualpi2"))
+    can = ", ".join(("droptail", *RAMPS, "step", "codel", "fq-codel", "pie", "fq-pie", "dualpi2"))
     raise RefusedError(f"aqm.kind = {kind!r}: no platform here runs it; these run somewhere: {can}")
 
 
@@ -222,8 +222,15 @@ def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
     )
 
 
-def _pie(aqm: Mapping[str, Any]) -> Pie:
+def _pie(kind: str, aqm: Mapping[str, Any]) -> Pie:
+    queues: dict[str, Any] = {}
+    if kind == "fq-pie":
+        queues = {"flows": aqm["flows"], "quantum_bytes": parse_size(aqm["quantum"])}
+        queues |= {"limit_pkts": aqm["limit"], "fattest": aqm["full"] == "fattest"}
     return Pie(
+        kind=kind,
+        **queues,
+        bytemode=aqm.get("bytemode", False),
         target_s=parse_duration(aqm["qdelay_ref"]),
         t_update_s=parse_duration(aqm["t_update"]),
         alpha=aqm["alpha"],
