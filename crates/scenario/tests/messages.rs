@@ -164,6 +164,7 @@ fn wrongs(param: &Json) -> Vec<Wrong> {
         }
         "loss" => vec![other("1.5"), other("-0.5"), other("\"much\""), other("true")],
         "schedule" => vec![other("3"), other("true"), other("[{}]")],
+        "tables" => vec![other("3"), other("true")],
         kind => panic!("a new type: {kind}: say here how it is broken"),
     }
 }
