@@ -107,7 +107,9 @@ disciplines! {
     Nlred(NlredParams) in family::nlred, "NLRED.";
     Codel(CodelParams) in alone::codel, "CoDel.";
     Pie(PieParams) in alone::pie, "PIE.";
+    Cobalt(CobaltParams) in alone::cobalt, "COBALT.";
     FqCodel(FqCodelParams) in alone::fq_codel, "FQ-CoDel.";
+    FqCobalt(FqCobaltParams) in alone::fq_cobalt, "FQ-COBALT.";
     Pi2(Pi2Params) in alone::pi2, "PI2.";
     DualPi2(DualPi2Params) in alone::dualpi2, "DualPI2.";
     Choke(ChokeParams) in alone::choke, "CHOKe.";

@@ -44,6 +44,8 @@ SEARCHED: Mapping[str, Sequence[str]] = {
     "pie": ("qdelay_ref", "alpha", "beta"),
     "dualpi2": ("k",),
     "pi2": ("target", "alpha", "beta"),
+    "cobalt": ("target", "interval"),
+    "fq-cobalt": ("target", "interval"),
     "fq-codel": ("target", "interval"),
     "choke": ("min_th", "max_th", "max_p", "w_q"),
     "step": ("threshold",),

@@ -3,9 +3,11 @@
 pub mod avq;
 pub mod blue;
 pub mod choke;
+pub mod cobalt;
 pub mod codel;
 pub mod droptail;
 pub mod dualpi2;
+pub mod fq_cobalt;
 pub mod fq_codel;
 pub mod pi;
 pub mod pi2;

@@ -55,8 +55,9 @@ impl Setup {
     /// Whether a key sets the probability above which capable packets are dropped.
     fn marks_all(&self) -> bool {
         // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, CHOKe in pairs, PI2
-        // and DualPI2 in overload, and a signal that is told to.
-        let drops = ["mecn", "amecn", "custom", "pie", "choke", "pi2", "dualpi2"];
+        // and DualPI2 in overload, BLUE in COBALT, and a signal that is told to.
+        let drops =
+            ["mecn", "amecn", "custom", "pie", "choke", "pi2", "dualpi2", "cobalt", "fq-cobalt"];
         let drops = drops.contains(&self.kind);
         self.ecn() && !drops && !self.set.iter().any(|(k, _)| *k == "mark_p")
     }
