@@ -22,7 +22,20 @@ from penstock.cli import main
 from penstock.operators import config as work
 from penstock.operators import junos, openconfig, platforms, simulate, sonic, vyos, wanted
 from penstock.operators import tc_arithmetic as arithmetic
-from penstock.operators.model import Codel, Pie, Place, Ramp, RefusedError, Step, Tail, Value, Wanted, Written, per_cent
+from penstock.operators.model import (
+    Codel,
+    Dual,
+    Pie,
+    Place,
+    Ramp,
+    RefusedError,
+    Step,
+    Tail,
+    Value,
+    Wanted,
+    Written,
+    per_cent,
+)
 from penstock.operators.platforms import PLATFORMS
 from penstock.operators.state import Given
 
@@ -213,6 +226,8 @@ SAMPLES: dict[str, dict[str, object]] = {
     "codel": {"kind": "codel"},
     "fq-codel": {"kind": "fq-codel", "ecn": False},
     "pie": {"kind": "pie"},
+    "fq-pie": {"kind": "fq-pie"},
+    "dualpi2": {"kind": "dualpi2"},
     "droptail": {"kind": "droptail"},
 }
 
@@ -504,6 +519,28 @@ def test_pie_has_the_kernels_timer() -> None:
     assert (value(written, "alpha").used, value(written, "beta").used) == (2.0, 1.25)
 
 
+def test_dualpi2_is_written_as_the_kernel_has_it() -> None:
+    written = write("tc", kind="dualpi2", variant="linux")
+    assert written.text.splitlines()[-1].endswith(
+        " dualpi2 limit 200 memlimit 605600 target 15000us tupdate 16000us alpha 0.16015625 beta 3.19921875 "
+        "coupling_factor 2 step_thresh 1000us min_qlen_step 0 drop_on_overload drop_dequeue classic_protection 10% "
+        "l4s_ect split_gso"
+    )
+    assert written.readback["options"]["alpha"] == 40 / 256  # rounded down twice
+    assert written.lost == ()
+    packets = write("tc", kind="dualpi2", variant="linux", step_packets=5, beta=0.001, decides="arrival")
+    assert " beta 0.00390625 " in packets.text
+    assert " step_thresh 5p " in packets.text
+    assert " drop_enqueue " in packets.text
+
+
+def test_what_the_rfcs_dualpi2_has_beyond_linuxs_is_lost() -> None:
+    written = write("tc", kind="dualpi2", scheduler="ts-fifo")
+    for word in ("spread", "native", "joined", "th_len_at", "pi_guard", "overload", "fixed_point", "scheduler"):
+        assert any(each.startswith(word) for each in written.lost), word
+    assert value(written, "alpha").shown == "38/256"  # 0.15
+
+
 # ------------------------------------------------------------------------- properties
 
 
@@ -551,6 +588,22 @@ def wishes(draw: st.DrawFn) -> Wanted:
                 high_delay_s=times,
                 rate_estimate=st.booleans(),
                 dq_threshold_bytes=st.integers(1, 10**5),
+            ),
+            st.builds(
+                Dual,
+                target_s=times,
+                t_update_s=times,
+                alpha=st.floats(0, 256),
+                beta=st.floats(0, 256),
+                k=st.floats(0.01, 255),
+                step_s=times,
+                step_pkts=st.none() | st.integers(0, 10**6),
+                th_len=st.integers(0, 10**6),
+                protection=st.floats(0, 1),
+                memory_bytes=st.just(math.inf) | st.floats(1e4, 1e9),
+                drop_on_overload=st.booleans(),
+                at_arrival=st.booleans(),
+                any_ect=st.booleans(),
             ),
             st.just(Tail()),
         )
@@ -701,7 +754,7 @@ def test_there_and_back_without_a_kernel(asked: Wanted) -> None:
     assert told["kind"] == written.readback["kind"]
     for key, was in written.readback["options"].items():
         if key not in ("nodrop", "Scell_log", "adaptive"):
-            assert told["options"][key] == pytest.approx(was, rel=1e-9), key
+            assert told["options"][key] == (was if isinstance(was, str) else pytest.approx(was, rel=1e-9)), key
 
 
 SONIC = json.dumps(
@@ -819,7 +872,10 @@ def test_any_document_gives_a_scenario_or_one_message(document: object, platform
 
 
 @settings(PATIENT, max_examples=300)
-@given(data=st.data(), kind=st.sampled_from(["red", "choke", "codel", "fq_codel", "pie", "cake", "gred", "pfifo"]))
+@given(
+    data=st.data(),
+    kind=st.sampled_from(["red", "choke", "codel", "fq_codel", "pie", "cake", "gred", "pfifo", "dualpi2"]),
+)
 def test_any_options_of_a_qdisc_give_a_scenario_or_one_message(data: st.DataObject, kind: str) -> None:
     numbers = st.integers(-10, 2**40) | st.floats() | st.none() | st.just("1500us") | st.booleans()
     keys = st.sampled_from(

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.operators import platforms
 from penstock.operators import tc_arithmetic as arithmetic
-from penstock.operators.model import Codel, Pie, Place, Ramp, Range, RefusedError, Step, Tail, Wanted, Written
+from penstock.operators.model import Codel, Dual, Pie, Place, Ramp, Range, RefusedError, Step, Tail, Wanted, Written
 from penstock.operators.platforms import PLATFORMS
 
 MEAN = 1500
@@ -41,6 +41,17 @@ PIE = Pie(
     rate_estimate=False,
     dq_threshold_bytes=16384,
 )
+DUAL = Dual(
+    target_s=0.015,
+    t_update_s=0.016,
+    alpha=0.16,
+    beta=3.2,
+    k=2,
+    step_s=0.001,
+    step_pkts=None,
+    th_len=0,
+    protection=0.1,
+)
 #: More than any box takes.
 HUGE = 1e25
 
@@ -53,7 +64,7 @@ def link(**keys: Any) -> Wanted:
     return replace(BASE, **keys)
 
 
-def under(aqm: Ramp | Codel | Pie) -> Make:
+def under(aqm: Ramp | Codel | Pie | Dual) -> Make:
     """What makes the link with a discipline, of changes to either."""
     own = {each.name for each in fields(aqm)}
 
@@ -65,7 +76,8 @@ def under(aqm: Ramp | Codel | Pie) -> Make:
     return make
 
 
-red, codel, fq, pie = under(RAMP), under(CODEL), under(FQ), under(PIE)
+fq_pie = under(replace(PIE, kind="fq-pie", flows=1024, quantum_bytes=1514, limit_pkts=10240))
+red, codel, fq, pie, dual = under(RAMP), under(CODEL), under(FQ), under(PIE), under(DUAL)
 
 
 def step(threshold: float) -> Wanted:
@@ -104,6 +116,15 @@ def weight(written: Written) -> Sequence[float]:
 def of_2_32(written: Written) -> Sequence[float]:
     """A probability in parts of 2^32."""
     return [round(float(each) * 2**32) for each in re.findall(r"probability ([0-9.e-]+)", written.text)]
+
+
+def of_256(name: str) -> Find:
+    """A gain in parts of 256."""
+
+    def find(written: Written) -> Sequence[float]:
+        return [256 * float(each) for each in re.findall(rf" {name} ([0-9.]+)", written.text)]
+
+    return find
 
 
 THIN = {"min_bytes": 0.01 * MEAN, "max_bytes": 0.02 * MEAN}
@@ -173,6 +194,20 @@ BREAKS: dict[str, dict[str, Breaks]] = {
         "pie tupdate": Breaks(r" tupdate (\d+)us", *ends(pie, t_update_s=(1e-9, 1e6))),
         "pie alpha": Breaks(r" alpha (\d+)", *ends(pie, alpha=(-1.0, 9.0))),
         "pie beta": Breaks(r" beta (\d+)", *ends(pie, beta=(-1.0, 9.0))),
+        "fq_pie flows": Breaks(r" flows (\d+)", *ends(fq_pie, flows=(0, 10**6))),
+        "fq_pie quantum": Breaks(r" quantum (\d+)", *ends(fq_pie, quantum_bytes=(1, 10**9))),
+        "fq_pie ecn_prob": Breaks(r" ecn_prob (\d+)", *ends(fq_pie, mark_ecnth=(0.0, 3.0))),
+        "dualpi2 limit": Breaks(r" limit (\d+)", *buffers(dual)),
+        "dualpi2 memlimit": Breaks(r" memlimit (\d+)", *ends(dual, memory_bytes=(0.1, HUGE)), near=("above",)),
+        "dualpi2 target": Breaks(r" target (\d+)us", *ends(dual, target_s=(1e-9, 1e6))),
+        "dualpi2 tupdate": Breaks(r" tupdate (\d+)us", *ends(dual, t_update_s=(1e-9, 1e6))),
+        "dualpi2 alpha": Breaks(of_256("alpha"), *ends(dual, alpha=(-1.0, 1000.0))),
+        "dualpi2 beta": Breaks(of_256("beta"), *ends(dual, beta=(-1.0, 1000.0))),
+        "dualpi2 coupling_factor": Breaks(r" coupling_factor (\d+)", *ends(dual, k=(0.1, 1000.0))),
+        "dualpi2 step_thresh": Breaks(r" step_thresh (\d+)us", *ends(dual, step_s=(1e-9, 1e6))),
+        "dualpi2 step_thresh packets": Breaks(r" step_thresh (\d+)p", *ends(dual, step_pkts=(0, 10**12))),
+        "dualpi2 min_qlen_step": Breaks(r" min_qlen_step (\d+)", *ends(dual, th_len=(-1, 10**12))),
+        "dualpi2 classic_protection": Breaks(r" classic_protection (\d+)%", *ends(dual, protection=(-1.0, 2.0))),
         "cake rtt": Breaks(r" rtt (\d+)us", *ends(fq, interval_s=(1e-9, 1e6)), variant="cake"),
         "cake memlimit": Breaks(r" memlimit (\d+)", *buffers(fq), near=("below",), variant="cake"),
         "cake bandwidth": Breaks(r" bandwidth (\d+)bit", *rates(fq), variant="cake"),

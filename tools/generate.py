@@ -30,6 +30,8 @@ NAMES = {
     "onoff": "OnOff",
     "dctcp": "Dctcp",
     "fq-codel": "FqCodel",
+    "fq-pie": "FqPie",
+    "docsis-pie": "DocsisPie",
     "codel": "CoDel",
 }
 

@@ -60,8 +60,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "memory-limit": 30280000,
         "target": 15000,
         "tupdate": 16000,
-        "alpha": 0.16,
-        "beta": 3.2,
+        "alpha": 0.15625,
+        "beta": 3.1953125,
+        "step-thresh-us": 1000,
+        "min-qlen-step": 0,
+        "coupling": 2,
+        "drop-overload": "drop",
+        "drop-early": "drop-dequeue",
+        "c-protection": 10,
+        "ecn-mask": "l4s-ect",
+        "split-gso": True,
     },
     "pfifo": {"limit": 77},
     "bfifo": {"limit": 77777},
@@ -98,6 +106,7 @@ _OTHER: dict[tuple[str, str], Any] = {
     ("gred", "limit"): 200000,
     ("codel", "ce_threshold"): 1999,
     ("pie", "beta"): 11,
+    ("fq_pie", "beta"): 11,
 }
 
 
@@ -165,6 +174,8 @@ def _words(options: Mapping[str, Any], known: Mapping[str, Field]) -> list[str]:
             words += [word for word, meant in each.words.items() if meant == value][:1]
         elif name == "ce_threshold_selector":
             words += [name, f"{value:#x}/{options.get('ce_threshold_mask', 0):#x}"]
+        elif name == "step-thresh-pkts":  # told from a time by its unit
+            words += ["step_thresh", f"{value}p"]
         else:
             said = str(each.text if each is not None and each.text else name)
             words += [said, show(each.form if each is not None else None, value)]

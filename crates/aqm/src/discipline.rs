@@ -110,6 +110,8 @@ disciplines! {
     Cobalt(CobaltParams) in alone::cobalt, "COBALT.";
     FqCodel(FqCodelParams) in alone::fq_codel, "FQ-CoDel.";
     FqCobalt(FqCobaltParams) in alone::fq_cobalt, "FQ-COBALT.";
+    FqPie(FqPieParams) in alone::fq_pie, "FQ-PIE.";
+    DocsisPie(DocsisPieParams) in alone::docsis_pie, "DOCSIS-PIE.";
     Pi2(Pi2Params) in alone::pi2, "PI2.";
     DualPi2(DualPi2Params) in alone::dualpi2, "DualPI2.";
     Choke(ChokeParams) in alone::choke, "CHOKe.";

@@ -381,7 +381,12 @@ fn flat<'a>(params: &'a keys::Params) -> impl Iterator<Item = &'static Param> + 
 }
 
 fn discipline(d: &plan::Discipline, user: &Option<UserAqm>) -> Map<String, Json> {
-    let mut out = loud(flat(&keys::aqm_params(d.kind)), &d.values);
+    // A default of the kind's own is told, whatever the table's is.
+    let own = |p: &&'static Param| d.kind.defaults.any.iter().any(|(key, _)| *key == p.name);
+    let params = keys::aqm_params(d.kind);
+    let quiet = loud(flat(&params).filter(|p| !own(p)), &d.values);
+    let mut out =
+        show::values(flat(&params).filter(|p| own(p) || quiet.contains_key(p.name)), &d.values);
     if let Some(user) = user {
         out.insert("kind".into(), Json::String(user.name().into()));
     }

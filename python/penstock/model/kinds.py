@@ -28,6 +28,7 @@ __all__ = [
     "CoDel",
     "Cobalt",
     "Custom",
+    "DocsisPie",
     "DropTail",
     "DtRed",
     "Dualpi2",
@@ -35,6 +36,7 @@ __all__ = [
     "FengAred",
     "FqCobalt",
     "FqCodel",
+    "FqPie",
     "Ftp",
     "Graph",
     "GraphLink",
@@ -974,7 +976,8 @@ class Pie(_Discipline):
     It takes seconds to find p after a change, and the queue overshoots meanwhile. With ECN, above p = 0.1 it drops
     capable packets too. The departure rate is measured only while 16 kB wait: below that, at 10 Mbit/s 13 ms, no
     measurement begins and the last one holds (`delay_from = "timestamps"` does without). One queue: flows are not
-    isolated. Of RFC 8033 it leaves out switching itself off (5.3).
+    isolated. Of RFC 8033 it leaves out switching itself off (5.3). Linux's form (`variant`) has its timer run in
+    whole jiffies: at 250 of them a second set `t_update` to 16 ms.
 
     qdelay_ref: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC
         8033, section 4.2: QDELAY_REF.
@@ -996,6 +999,26 @@ class Pie(_Discipline):
         default: true. Source: RFC 8033, section 5.4.
     high_delay: Above this delay the probability grows by a further 0.02 at each update; a time with its unit, for
         example "40 ms"; default: 250 ms. Source: Linux: sch_pie.
+    variant: Whose PIE: what the keys come to that say so and are left out. Linux's `delay_from` is "timestamps"; one
+        of "rfc", "linux"; default: rfc. Source: RFC 8033; Linux 7.3: sch_pie.
+    burst_from: What uses up the allowance for bursts: each update its period, or the departures the time between
+        them, or with `delay_from = "rate-estimate"` that of each measurement; one of "updates", "departures"; left
+        out: updates; departures with the variant linux. Source: RFC 8033, section 4.2; Linux: pie_process_dequeue.
+    decay: What remains of the probability at an update that finds no delay, as the one before; a number in [0, 1];
+        left out: 0.98; 63/64 with the variant linux. Source: RFC 8033, section 4.2; Linux: pie_calculate_probability.
+    guard_from: Whether the delay that must be half the target for drops is that of the last update, or that of the
+        last departure where `delay_from` is "timestamps"; one of "update", "departure"; left out: update; departure
+        with the variant linux. Source: RFC 8033, section 4.1; Linux: pie_drop_early.
+    min_backlog: Nothing is dropped while fewer bytes than this wait; a size with its unit, for example "1000 B"; left
+        out: more than two of `mean_packet`; 3028 B with the variant linux. Source: RFC 8033, section 4.1; Linux: two
+        frames of 1514 B.
+    bytemode: Smaller packets are dropped less often, by their share of half `min_backlog`; true or false; default:
+        false. Source: Linux: bytemode.
+    dq_average: Whether measurements of the departure rate are averaged as times, the newest with `dq_threshold` over
+        64 kB, or as rates, the newest with 1/8; one of "time", "rate"; left out: time; rate with the variant linux.
+        Source: RFC 8033, section 5.2; Linux: pie_process_dequeue.
+    first_update: When the probability is updated for the first time; a time with its unit, for example "40 ms"; left
+        out: `t_update`; 500 ms with the variant linux. Source: Linux: pie_init.
     Source: RFC 8033.
     """
 
@@ -1010,6 +1033,14 @@ class Pie(_Discipline):
     dq_threshold: str | None = None
     derandomize: bool | None = None
     high_delay: str | None = None
+    variant: Literal["rfc", "linux"] | None = None
+    burst_from: Literal["updates", "departures"] | None = None
+    decay: float | None = None
+    guard_from: Literal["update", "departure"] | None = None
+    min_backlog: str | None = None
+    bytemode: bool | None = None
+    dq_average: Literal["time", "rate"] | None = None
+    first_update: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1195,6 +1226,135 @@ class FqCobalt(_Discipline):
     blue_above: str | None = None
     ce_threshold: str | None = None
     ecn: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FqPie(_Discipline):
+    """Flow queueing with PIE on each queue: flows share the link fairly, each with its own drop probability.
+
+    Flows share the link equally, and each has about 15 ms of queue of its own: a flow that does not slow down gets a
+    high p_i, and pays alone. Sparse flows pass the queues of the others. The decision costs nothing at the head. In
+    the figure five flows share what is held; their probabilities rise for seconds.
+
+    PIE's slowness holds for each flow: p_i starts at 0 with each new one, in steps that are smallest there, and a
+    short transfer is over before. At the limit the arriving packet goes, whosever it is, so that one flow that fills
+    the buffer costs others theirs; with `full = "fattest"` the fullest queue pays, as in ns-3 and FQ-CoDel. Flows in
+    one queue share it, and a tunnel is one flow. With ECN, above p_i = 0.1 capable packets are dropped, too.
+
+    flows: Number of queues; a whole number in [1, 65536]; default: 1024. Source: Linux: sch_fq_pie.
+    quantum: Bytes that a queue may send in a round; a size with its unit, for example "1000 B"; default: 1514 B.
+        Source: Linux: sch_fq_pie, the interface's MTU with its header.
+    limit: Packets in all queues together; the link's buffer holds beside it, the smaller one counts; a whole number
+        in [1, 1000000]; unit: packets; default: 10240. Source: Linux: sch_fq_pie.
+    full: At the limit the arriving packet is dropped, or the fullest queue loses half its packets, at most 64, from
+        its head; one of "arriving", "fattest"; default: arriving. Source: Linux: sch_fq_pie; fattest: ns-3.
+    qdelay_ref: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC
+        8033, section 4.2: QDELAY_REF.
+    t_update: Time between two updates of the probability; a time with its unit, for example "40 ms"; default: 15 ms.
+        Source: RFC 8033, section 4.2: T_UPDATE.
+    alpha: Gain of the delay's distance from the target; a number in [0, 100]; unit: 1/s; default: 0.125. Source: RFC
+        8033, section 4.2.
+    beta: Gain of the delay's change; a number in [0, 100]; unit: 1/s; default: 1.25. Source: RFC 8033, section 4.2.
+    max_burst: Nothing is dropped in the first moments of congestion, for this long; a time with its unit, for example
+        "40 ms"; default: 150 ms. Source: RFC 8033, section 4.4: MAX_BURST.
+    mark_ecnth: With `ecn`: above this probability a capable packet is dropped all the same; a number in [0, 1];
+        default: 0.1. Source: RFC 8033, section 5.1.
+    delay_from: The queueing delay: bytes waiting over the measured departure rate, or what the last packet to leave
+        has waited; one of "rate-estimate", "timestamps"; default: timestamps. Source: RFC 8033, sections 4.3 and 5.2.
+    dq_threshold: The departure rate is measured over this much, while at least as much waits; a size with its unit,
+        for example "1000 B"; default: 16384 B. Source: RFC 8033, section 5.2: DQ_THRESHOLD.
+    derandomize: No drop until the probabilities since the last one add up to 0.85; for certain at 8.5; true or false;
+        default: true. Source: RFC 8033, section 5.4.
+    high_delay: Above this delay the probability grows by a further 0.02 at each update; a time with its unit, for
+        example "40 ms"; default: 250 ms. Source: Linux: sch_pie.
+    variant: Whose PIE: what the keys come to that say so and are left out. Linux's `delay_from` is "timestamps"; one
+        of "rfc", "linux"; default: linux. Source: RFC 8033; Linux 7.3: sch_pie.
+    burst_from: What uses up the allowance for bursts: each update its period, or the departures the time between
+        them, or with `delay_from = "rate-estimate"` that of each measurement; one of "updates", "departures"; left
+        out: updates; departures with the variant linux. Source: RFC 8033, section 4.2; Linux: pie_process_dequeue.
+    decay: What remains of the probability at an update that finds no delay, as the one before; a number in [0, 1];
+        left out: 0.98; 63/64 with the variant linux. Source: RFC 8033, section 4.2; Linux: pie_calculate_probability.
+    guard_from: Whether the delay that must be half the target for drops is that of the last update, or that of the
+        last departure where `delay_from` is "timestamps"; one of "update", "departure"; left out: update; departure
+        with the variant linux. Source: RFC 8033, section 4.1; Linux: pie_drop_early.
+    min_backlog: Nothing is dropped while fewer bytes than this wait; a size with its unit, for example "1000 B"; left
+        out: more than two of `mean_packet`; 3028 B with the variant linux. Source: RFC 8033, section 4.1; Linux: two
+        frames of 1514 B.
+    bytemode: Smaller packets are dropped less often, by their share of half `min_backlog`; true or false; default:
+        false. Source: Linux: bytemode.
+    dq_average: Whether measurements of the departure rate are averaged as times, the newest with `dq_threshold` over
+        64 kB, or as rates, the newest with 1/8; one of "time", "rate"; left out: time; rate with the variant linux.
+        Source: RFC 8033, section 5.2; Linux: pie_process_dequeue.
+    first_update: When the probability is updated for the first time; a time with its unit, for example "40 ms"; left
+        out: `t_update`; 500 ms with the variant linux. Source: Linux: pie_init.
+    Source: Linux: sch_fq_pie; RFC 8033, RFC 8290.
+    """
+
+    kind: ClassVar[str] = "fq-pie"
+    flows: int | None = None
+    quantum: str | None = None
+    limit: int | None = None
+    full: Literal["arriving", "fattest"] | None = None
+    qdelay_ref: str | None = None
+    t_update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_burst: str | None = None
+    mark_ecnth: float | None = None
+    delay_from: Literal["rate-estimate", "timestamps"] | None = None
+    dq_threshold: str | None = None
+    derandomize: bool | None = None
+    high_delay: str | None = None
+    variant: Literal["rfc", "linux"] | None = None
+    burst_from: Literal["updates", "departures"] | None = None
+    decay: float | None = None
+    guard_from: Literal["update", "departure"] | None = None
+    min_backlog: str | None = None
+    bytemode: bool | None = None
+    dq_average: Literal["time", "rate"] | None = None
+    first_update: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocsisPie(_Discipline):
+    """PIE for a cable modem's upstream: the delay follows from the known rate, small packets are spared.
+
+    The delay of an upstream settles around 10 ms. ACKs, requests and voice are dropped by their share of 1024 B: at p
+    = 0.4 a full frame in 59 % of the draws, an ACK of 64 B in 2.5 %. After a second without congestion it sleeps, and
+    a burst up to a third of the buffer then passes freely; the first drop after that gives 142 ms of grace.
+
+    It knows the rate of the service flow alone: where something else is the bottleneck, as a radio link or a rate
+    that changes under way, the delay is wrong, and here the rate is the link's at the start. It knows no ECN. One
+    queue: flows are not isolated. A flow of small packets that does not slow down is hardly held back.
+
+    latency_target: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 10 ms. Source: RFC
+        8034, section 4.1: LATENCY_TARGET.
+    interval: Time between two updates of the probability; a time with its unit, for example "40 ms"; default: 16 ms.
+        Source: RFC 8034, appendix A.1.2: INTERVAL.
+    alpha: Gain of the delay's distance from the target; a number in [0, 100]; unit: 1/s; default: 0.25. Source: RFC
+        8034, appendix A.1.2: A.
+    beta: Gain of the delay's change; a number in [0, 100]; unit: 1/s; default: 2.5. Source: RFC 8034, appendix A.1.2:
+        B.
+    max_burst: Nothing is dropped for so long after the drop that ends a quiet time; a time with its unit, for example
+        "40 ms"; default: 142 ms. Source: RFC 8034, appendix A.1.2: MAX_BURST.
+    burst_reset_timeout: After so long without congestion it is inactive until a third of the buffer is full; a time
+        with its unit, for example "40 ms"; default: 1 s. Source: RFC 8034, appendix A.1.2: BURST_RESET_TIMEOUT.
+    msr_share: The maximum sustained rate as a share of the link's, which is the peak rate; a number in (0, 1];
+        default: 1. Source: RFC 8034, section 4.2: the service flow's.
+    bucket: What the token bucket holds that refills with the sustained rate; a size with its unit, for example "1000
+        B"; default: 0 B. Source: RFC 8034, section 4.2: its tokens.
+    Source: RFC 8034.
+    """
+
+    kind: ClassVar[str] = "docsis-pie"
+    latency_target: str | None = None
+    interval: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_burst: str | None = None
+    burst_reset_timeout: str | None = None
+    msr_share: float | None = None
+    bucket: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

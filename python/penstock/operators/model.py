@@ -95,7 +95,7 @@ class Codel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pie:
-    """PIE."""
+    """PIE. `flows` and what follows is FQ-PIE's; `None` and zero in PIE itself."""
 
     target_s: float
     t_update_s: float
@@ -107,7 +107,41 @@ class Pie:
     high_delay_s: float
     rate_estimate: bool
     dq_threshold_bytes: int
+    bytemode: bool = False
     kind: str = "pie"
+    flows: int | None = None
+    quantum_bytes: int = 0
+    limit_pkts: int = 0
+    fattest: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dual:
+    """DualPI2.
+
+    step_s, step_pkts: L's own step, as a time or as packets.
+    th_len: packets of L that are left alone by it. protection: C's share of the bytes.
+    limit_pkts, limit_bytes, memory_bytes: infinite where there is no such limit.
+    others: what is asked for and Linux has not, a sentence each.
+    """
+
+    target_s: float
+    t_update_s: float
+    alpha: float
+    beta: float
+    k: float
+    step_s: float
+    step_pkts: int | None
+    th_len: int
+    protection: float
+    limit_pkts: float = math.inf
+    limit_bytes: float = math.inf
+    memory_bytes: float = math.inf
+    drop_on_overload: bool = True
+    at_arrival: bool = False
+    any_ect: bool = False
+    others: tuple[str, ...] = ()
+    kind: str = "dualpi2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +158,7 @@ class Other:
     kind: str
 
 
-Discipline: TypeAlias = Ramp | Step | Codel | Pie | Tail | Other
+Discipline: TypeAlias = Ramp | Step | Codel | Pie | Dual | Tail | Other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,12 +39,12 @@ class Platform:
 PLATFORMS: Mapping[str, Platform] = {
     "tc": Platform(
         doc="Linux: commands of tc",
-        kinds=("red", "ared", "step", "choke", "codel", "fq-codel", "pie", "droptail"),
+        kinds=("red", "ared", "step", "choke", "codel", "fq-codel", "pie", "fq-pie", "dualpi2", "droptail"),
         write=tc.write,
         ranges=tc.RANGES,
         interface=tc.INTERFACE,
         variants=tuple(tc.QDISCS),
-        checked="loaded into a real kernel and read back",
+        checked="loaded into a real kernel and read back, but for dualpi2",
     ),
     "sonic": Platform(
         doc="SONiC switches: WRED_PROFILE of the config DB",

@@ -13,6 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.operators import tc_delays as delays
+from penstock.operators import tc_dual as dual
+from penstock.operators import tc_pie as pies
 from penstock.operators import tc_ramps as ramps
 from penstock.operators.model import LINUX, Place, RefusedError, Value, Wanted, Written
 from penstock.operators.tc_line import RANGES, Line
@@ -114,6 +116,8 @@ QDISCS: Mapping[str, tuple[str, ...]] = {
     "fq_codel": ("fq-codel",),
     "cake": ("fq-codel",),
     "pie": ("pie",),
+    "fq_pie": ("fq-pie",),
+    "dualpi2": ("dualpi2",),
     "pfifo": ("droptail",),
 }
 
@@ -136,7 +140,9 @@ def line_of(wanted: Wanted, qdisc: str | None) -> Line:
         "codel": delays.codel,
         "fq_codel": delays.codel,
         "cake": delays.cake,
-        "pie": delays.pie,
+        "pie": pies.pie,
+        "fq_pie": pies.pie,
+        "dualpi2": dual.dualpi2,
         "pfifo": delays.tail,
     }
     return write_as[qdisc or able[0]](wanted)

@@ -1,6 +1,6 @@
-"""Writes what goes by the time in the queue: `codel`, `fq_codel`, `pie`, `cake`; and the plain queues.
+"""Writes what goes by the time in the queue: `codel`, `fq_codel`, `cake`; and the plain queues.
 
-Sources: iproute2's tc/q_*.c, Linux's net/sched/sch_*.c, include/net/codel.h and pie.h.
+Sources: iproute2's tc/q_*.c, Linux's net/sched/sch_*.c and include/net/codel.h.
 """
 
 from __future__ import annotations
@@ -17,10 +17,6 @@ from penstock.operators.tc_line import FRAME, RANGES, Line
 #: Timer interrupts a second of Debian's kernels; others have 100, 300 or 1000. PIE's period is
 #: whole ones.
 HZ = 250
-#: What the kernel's PIE has built in (net/sched/sch_pie.c, include/net/pie.h).
-PIE_MAX_BURST_S, PIE_MARK_ECNTH, PIE_HIGH_DELAY_S, PIE_DQ_THRESHOLD = 0.15, 0.1, 0.25, 16384
-#: PIE's gains are whole sixteenths, at most two.
-PIE_GAIN, PIE_MOST = 16, RANGES["pie alpha"].high
 #: Memory that the kernel books for a full frame, about.
 FRAME_MEMORY = 2304
 #: fq_codel's memory, where it is not told (net/sched/sch_fq_codel.c: 32 MB).
@@ -49,12 +45,13 @@ def _codel_time(name: str, wanted_s: float) -> tuple[int, Value]:
     return told, Value(name=name, wanted=wanted_s * 1e3, used=used, unit="ms", why=why)
 
 
-def _seconds_text(milliseconds: float) -> str:
+def seconds_text(milliseconds: float) -> str:
+    """Returns a time in microseconds, with its unit."""
     return f"{milliseconds * 1e3:.10g} us"
 
 
-def asked_limit(wanted: Wanted, wants: Codel) -> float:
-    """Returns the packets that may wait: those of the buffer, or FQ-CoDel's own limit."""
+def asked_limit(wanted: Wanted, wants: Codel | Pie) -> float:
+    """Returns the packets that may wait: those of the buffer, or the own limit of flow queues."""
     room = wanted.buffer_bytes / wanted.mean_packet
     return room if wants.flows is None else min(wants.limit_pkts, room)
 
@@ -79,7 +76,7 @@ def codel(wanted: Wanted) -> Line:
     readback |= {"ecn": True} if wanted.ecn else {}
     arguments = f"limit {limit} target {target}us interval {interval}us"
     aqm: dict[str, Any] = {"kind": wants.kind, "ecn": wanted.ecn, "mean_packet": bytes_text(wanted.mean_packet)}
-    aqm |= {"target": _seconds_text(target_value.used), "interval": _seconds_text(interval_value.used)}
+    aqm |= {"target": seconds_text(target_value.used), "interval": seconds_text(interval_value.used)}
     if wants.flows is not None:
         flows = RANGES["fq_codel flows"].value("flows", wants.flows)
         quantum = RANGES["fq_codel quantum"].value("quantum", wants.quantum_bytes)
@@ -104,7 +101,7 @@ def codel(wanted: Wanted) -> Line:
         threshold, value = _codel_time("ce_threshold", wants.ce_threshold_s)
         arguments += f" ce_threshold {threshold}us"
         readback["ce_threshold"] = codel_reported(threshold)
-        aqm["ce_threshold"] = _seconds_text(value.used)
+        aqm["ce_threshold"] = seconds_text(value.used)
         values.append(value)
         selector, mask = wants.ce_selector
         if mask:
@@ -127,98 +124,6 @@ def maxpacket(wants: Codel) -> Value:
     """Returns what may always wait behind: the kernel takes the largest packet that it has sent."""
     why = "the largest frame that it has sent"
     return Value(name="maxpacket", wanted=wants.maxpacket_bytes, used=FRAME, unit="B", why=why)
-
-
-def pie_reported(microseconds: int) -> int:
-    """Returns the microseconds that the kernel's PIE reports for a time: it counts ticks of 64
-    ns.
-    """
-    return (microseconds * 1000 >> 6 << 6) // 1000
-
-
-def pie(wanted: Wanted) -> Line:
-    """Writes sch_pie."""
-    wants = wanted.aqm
-    assert isinstance(wants, Pie)
-    target, period = (
-        RANGES[f"pie {name}"].fit(each * 1e6)
-        for name, each in (("target", wants.target_s), ("tupdate", wants.t_update_s))
-    )
-    room = RANGES["pie limit"].value("buffer", wanted.buffer_bytes / wanted.mean_packet, "whole packets")
-    limit = int(room.used)
-    target_used = (target * 1000 >> 6 << 6) / 1e6
-    period_used = math.ceil(period / (1e6 / HZ)) * 1e3 / HZ
-    gains = {name: RANGES[f"pie {name}"].fit(getattr(wants, name) * PIE_GAIN) for name in ("alpha", "beta")}
-    words = [f"limit {limit} target {target}us tupdate {period}us"]
-    words += [f"alpha {gains['alpha']} beta {gains['beta']}", "ecn" if wanted.ecn else "noecn", "nobytemode"]
-    words += ["dq_rate_estimator"] if wants.rate_estimate else ["no_dq_rate_estimator"]
-    values = [*_pie_values(wanted, wants, (target_used, period_used), gains), room]
-    aqm = {
-        "kind": "pie",
-        "ecn": wanted.ecn,
-        "mean_packet": bytes_text(wanted.mean_packet),
-        "qdelay_ref": _seconds_text(target_used),
-        "t_update": _seconds_text(period_used),
-        "alpha": gains["alpha"] / PIE_GAIN,
-        "beta": gains["beta"] / PIE_GAIN,
-        "max_burst": f"{PIE_MAX_BURST_S} s",
-        "mark_ecnth": PIE_MARK_ECNTH,
-        "high_delay": f"{PIE_HIGH_DELAY_S} s",
-        "delay_from": "rate-estimate" if wants.rate_estimate else "timestamps",
-        "dq_threshold": f"{PIE_DQ_THRESHOLD} B",
-        "derandomize": True,
-    }
-    readback = {
-        "limit": limit,
-        "target": pie_reported(target),
-        "tupdate": math.ceil(period / (1e6 / HZ)) * 1_000_000 // HZ,
-        "alpha": gains["alpha"],
-        "beta": gains["beta"],
-        **({"ecn": True} if wanted.ecn else {}),
-        **({"dq_rate_estimator": True} if wants.rate_estimate else {}),
-    }
-    lost = () if wants.derandomize else ("derandomize: the kernel always spreads its drops (RFC 8033, section 5.4)",)
-    return Line(
-        qdisc="pie",
-        arguments=(" ".join(words),),
-        values=tuple(values),
-        aqm=aqm,
-        buffer=f"{limit} packets",
-        readback=readback,
-        lost=lost,
-    )
-
-
-def _pie_values(wanted: Wanted, wants: Pie, used_s: tuple[float, float], gains: Mapping[str, int]) -> list[Value]:
-    """Returns what becomes of each value."""
-    target_used, period_used = used_s
-    why = f"the kernel's timer ticks {HZ} times a second (CONFIG_HZ={HZ}; with another CONFIG_HZ another period)"
-    built_in = "built into the kernel"
-    ticks = RANGES["pie target"].why(wants.target_s * 1e6, "ticks of 64 ns")
-    why = RANGES["pie tupdate"].why(wants.t_update_s * 1e6, why)
-    values = [
-        Value(name="qdelay_ref", wanted=wants.target_s * 1e3, used=target_used, unit="ms", why=ticks),
-        Value(name="t_update", wanted=wants.t_update_s * 1e3, used=period_used, unit="ms", why=why),
-        *(
-            Value(
-                name=name,
-                wanted=getattr(wants, name),
-                used=n / PIE_GAIN,
-                shown=f"{n}/{PIE_GAIN}",
-                why=RANGES[f"pie {name}"].why(getattr(wants, name) * PIE_GAIN, "whole sixteenths"),
-            )
-            for name, n in gains.items()
-        ),
-        Value(name="max_burst", wanted=wants.max_burst_s * 1e3, used=PIE_MAX_BURST_S * 1e3, unit="ms", why=built_in),
-        Value(name="high_delay", wanted=wants.high_delay_s * 1e3, used=PIE_HIGH_DELAY_S * 1e3, unit="ms", why=built_in),
-    ]
-    if wanted.ecn:
-        values.append(Value(name="mark_ecnth", wanted=wants.mark_ecnth, used=PIE_MARK_ECNTH, why=built_in))
-    if wants.rate_estimate:
-        values.append(
-            Value(name="dq_threshold", wanted=wants.dq_threshold_bytes, used=PIE_DQ_THRESHOLD, unit="B", why=built_in)
-        )
-    return values
 
 
 def cake_times_us(interval_us: int, rate_bps: float) -> tuple[int, int]:

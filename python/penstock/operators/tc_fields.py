@@ -111,7 +111,6 @@ def _red(form: Form) -> dict[str, Field]:
 
 _CE = "aqm.ce_threshold"
 _BUFFER = "topology.bottleneck.buffer"
-_BYTEMODE = "small packets are dropped less often, by their share of a full one; the scenario drops all alike"
 _FRAMING = "what a packet takes of the rate beside its own bytes"
 _TINS = "packets are sorted into tins by their DSCP; the scenario has one, as all have where nobody sets a DSCP"
 _HOSTS = (
@@ -120,6 +119,11 @@ _HOSTS = (
 )
 _ACKS = "ACKs that newer ones make superfluous are dropped; the scenario sends them all, which matters on a thin uplink"
 
+_BURSTS = (
+    "bursts of up to 64 kB from the network card stay together, so that others wait for them; the scenario "
+    "sends packet by packet"
+)
+
 _PIE = {
     "limit": carried(COUNT, _BUFFER, 1000),
     "target": carried(Form.PIE, "aqm.qdelay_ref", 15000),
@@ -127,7 +131,7 @@ _PIE = {
     "alpha": carried(COUNT, "aqm.alpha", 2),
     "beta": carried(COUNT, "aqm.beta", 20),
     "ecn": flag("ecn", "aqm.ecn", words={"noecn": False}),
-    "bytemode": flag("bytemode", why=_BYTEMODE, words={"nobytemode": False}),
+    "bytemode": flag("bytemode", "aqm.bytemode", words={"nobytemode": False}),
     "dq_rate_estimator": flag("dq_rate_estimator", "aqm.delay_from", words={"no_dq_rate_estimator": False}),
 }
 _CODEL = {
@@ -178,8 +182,7 @@ _CAKE = {
     ),
     "split_gso": flag(
         "split-gso",
-        why="bursts of up to 64 kB from the network card stay together, so that others wait for them; the scenario "
-        "sends packet by packet",
+        why=_BURSTS,
         words={"no-split-gso": False},
         new=True,
     ),
@@ -258,20 +261,12 @@ QDISCS: Mapping[str, Qdisc] = {
     "pie": Qdisc(fields=_PIE),
     "fq_pie": Qdisc(
         fields={
-            **unread(
-                limit=COUNT,
-                flows=COUNT,
-                target=Form.PIE,
-                tupdate=TIME,
-                alpha=COUNT,
-                beta=COUNT,
-                quantum=SIZE,
-                memory_limit=SIZE,
-                ecn_prob=COUNT,
-                ecn=Form.FLAG,
-                bytemode=Form.FLAG,
-                dq_rate_estimator=Form.FLAG,
-            ),
+            **_PIE,
+            "limit": carried(COUNT, "aqm.limit", 10240),
+            "flows": carried(COUNT, "aqm.flows", 1024),
+            "quantum": carried(SIZE, "aqm.quantum", 1514),
+            "memory_limit": lost(SIZE, "the kernel counts it, and lets packets in all the same", 2**25),
+            "ecn_prob": carried(COUNT, "aqm.mark_ecnth", 10),
         }
     ),
     "cake": Qdisc(fields=_CAKE),
@@ -309,19 +304,35 @@ QDISCS: Mapping[str, Qdisc] = {
     ),
     "dualpi2": Qdisc(
         fields={
-            **unread(limit=COUNT, target=TIME, tupdate=TIME, alpha=NUMBER, beta=NUMBER),
-            "memory-limit": lost(SIZE, UNREAD, text="memlimit"),
-            "step-thresh-pkts": lost(COUNT, UNREAD, text="step_thresh"),
-            "step-thresh-us": lost(TIME, UNREAD, text="step_thresh"),
-            "min-qlen-step": lost(COUNT, UNREAD, text="min_qlen_step"),
-            "coupling": lost(COUNT, UNREAD, text="coupling_factor"),
-            "drop-overload": lost(Form.NAME, UNREAD, words={"drop_on_overload": "drop", "overflow": "overflow"}),
-            "drop-early": lost(
-                Form.NAME, UNREAD, words={"drop_enqueue": "drop-enqueue", "drop_dequeue": "drop-dequeue"}
+            "limit": carried(COUNT, "aqm.limit_packets", 10000),
+            "memory-limit": carried(SIZE, "aqm.memory", 30280000, text="memlimit"),
+            "target": carried(TIME, "aqm.target", 15000),
+            "tupdate": carried(TIME, "aqm.t_update", 16000),
+            "alpha": carried(NUMBER, "aqm.alpha", 0.15625),
+            "beta": carried(NUMBER, "aqm.beta", 3.1953125),
+            "step-thresh-pkts": carried(COUNT, "aqm.step_packets", text="step_thresh"),
+            "step-thresh-us": carried(TIME, "aqm.step_thresh", 1000, text="step_thresh"),
+            "min-qlen-step": carried(COUNT, "aqm.th_len", 0, text="min_qlen_step"),
+            "coupling": carried(COUNT, "aqm.k", 2, text="coupling_factor"),
+            "drop-overload": carried(
+                Form.NAME,
+                "aqm.drop_on_overload",
+                "drop",
+                words={"drop_on_overload": "drop", "overflow": "overflow"},
             ),
-            "c-protection": lost(Form.NAME, UNREAD, text="classic_protection"),
-            "ecn-mask": lost(Form.NAME, UNREAD, words={"l4s_ect": "l4s-ect", "any_ect": "any-ect"}),
-            "split-gso": lost(Form.FLAG, UNREAD, words={"split_gso": True, "no_split_gso": False}),
+            "drop-early": carried(
+                Form.NAME,
+                "aqm.decides",
+                "drop-dequeue",
+                words={"drop_enqueue": "drop-enqueue", "drop_dequeue": "drop-dequeue"},
+            ),
+            "c-protection": carried(Form.PERCENT, "aqm.classic_protection", 10, text="classic_protection"),
+            "ecn-mask": carried(
+                Form.NAME, "aqm.identify", "l4s-ect", words={"l4s_ect": "l4s-ect", "any_ect": "any-ect"}
+            ),
+            "split-gso": lost(
+                Form.FLAG, _BURSTS, True, harmless=(True,), words={"split_gso": True, "no_split_gso": False}
+            ),
         }
     ),
     "pfifo": Qdisc(fields={"limit": carried(COUNT, _BUFFER, 1000)}),

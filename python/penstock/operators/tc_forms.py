@@ -15,7 +15,8 @@ from enum import Enum
 from typing import Any
 
 from penstock.errors import ScenarioError
-from penstock.operators.tc_delays import codel_reported, pie_reported
+from penstock.operators.tc_delays import codel_reported
+from penstock.operators.tc_pie import pie_reported
 
 
 class Form(Enum):
@@ -28,6 +29,7 @@ class Form(Enum):
     PIE = "a time of PIE"  # 15ms
     RATE = "a rate"  # 10Mbit
     NUMBER = "a number"  # 0.02
+    PERCENT = "a percentage"  # 10%: 10 in JSON
     NAME = "a word"  # 0x12, ethernet
     FLAG = "a flag"  # ecn
     CELL = "a size over a cell's"  # 5000b/8
@@ -64,6 +66,8 @@ def parse(form: Form, token: str, name: str) -> Any:
     if form in (Form.TIME, Form.CODEL, Form.PIE):
         told = round(_scaled(form, token, TIMES, name))
         return codel_reported(told) if form is Form.CODEL else pie_reported(told) if form is Form.PIE else told
+    if form is Form.PERCENT:
+        token = token.removesuffix("%")
     value = _scaled(form, token, {"": 1} if form is Form.NUMBER else COUNTS, name)
     return int(value) if value == int(value) and form is not Form.NUMBER else value
 
@@ -87,6 +91,8 @@ def show(form: Form | None, value: Any) -> str:
         return _time(value)
     if form is Form.RATE:
         return _rate(8 * int(value))
+    if form is Form.PERCENT:
+        return f"{value:g}%"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 from penstock.errors import ScenarioError
 from penstock.operators.state import Given, number, rate_text, table, whole
-from penstock.operators.tc_delays import FRAME_MEMORY, PIE_GAIN, PIE_MOST, cake_times_us, pie_reported
+from penstock.operators.tc_delays import FRAME_MEMORY, cake_times_us
+from penstock.operators.tc_dual import BOOKED, GAIN, gain_told
 from penstock.operators.tc_forms import cell_size
 from penstock.operators.tc_line import FRAME
+from penstock.operators.tc_pie import PIE_GAIN, PIE_MOST, pie_reported
 from penstock.operators.tc_tree import Node
 
 #: A frame's IP packet; the state does not say the mean packet.
@@ -221,9 +223,12 @@ def _fq_codel(box: Box) -> Read:
         aqm["drop_batch"] = whole(options, "drop_batch", where, 1, 65536)
     if "ce_threshold" not in options:
         special |= {"ce_threshold_selector": None, "ce_threshold_mask": None}
-    else:
-        bits = {"ce_selector": "ce_threshold_selector", "ce_mask": "ce_threshold_mask"}
-        aqm |= {key: whole(options, name, where, 0, 255) for key, name in bits.items() if name in options}
+    elif options.get("ce_threshold_mask"):
+        aqm["ce_mask"] = whole(options, "ce_threshold_mask", where, 0, 255)
+        if "ce_threshold_selector" in options:
+            aqm["ce_selector"] = whole(options, "ce_threshold_selector", where, 0, 255)
+    elif options.get("ce_threshold_selector"):
+        special["ce_threshold_selector"] = "without a mask it selects nothing"
     return Read(aqm, f"{limit} packets", special)
 
 
@@ -241,7 +246,67 @@ def _pie(box: Box) -> Read:
         "beta": whole(options, "beta", where, 0, PIE_MOST) / PIE_GAIN,
         "delay_from": "rate-estimate" if _on(options, "dq_rate_estimator") else "timestamps",
     }
+    if _on(options, "bytemode"):
+        aqm |= {"bytemode": True, "min_backlog": f"{2 * FRAME} B"}
     return Read(aqm, f"{whole(options, 'limit', where, 1, MOST)} packets")
+
+
+def _fq_pie(box: Box) -> Read:
+    options, where = box.options, box.where
+    told = whole(options, "limit", where, 1, MOST)
+    limit = min(MOST_LIMIT, told)
+    special: dict[str, str | None] = {}
+    if limit < told:
+        special["limit"] = f"the simulator holds {MOST_LIMIT} packets at most"
+    aqm: dict[str, object] = {
+        **_pie(box).aqm,
+        "kind": "fq-pie",
+        "flows": whole(options, "flows", where, 1, 65536),
+        "quantum": f"{whole(options, 'quantum', where, 256, 2**20)} B",
+        "limit": limit,
+    }
+    if "ecn_prob" in options:
+        aqm["mark_ecnth"] = whole(options, "ecn_prob", where, 0, 100) / 100
+    return Read(aqm, f"{limit} packets", special)
+
+
+def _dualpi2(box: Box) -> Read:
+    options, where = box.options, box.where
+    gains = {}
+    for name in ("alpha", "beta"):
+        reported = round(number(options, name, where, 0, 256) * GAIN)
+        gains[name] = min(256 * GAIN, gain_told(reported)) / GAIN
+    limit = whole(options, "limit", where, 1, MOST)
+    aqm: dict[str, object] = {
+        "kind": "dualpi2",
+        "variant": "linux",
+        "mean_packet": f"{PACKET} B",
+        "target": f"{whole(options, 'target', where, 0, MOST)} us",
+        "t_update": f"{whole(options, 'tupdate', where, 1, MOST)} us",
+        **gains,
+        "limit_packets": min(10**9, limit),
+        "packet_memory": f"{BOOKED} B",
+    }
+    # What older or newer releases of tc do not say is as the kernel makes it.
+    if "memory-limit" in options:
+        aqm["memory"] = f"{whole(options, 'memory-limit', where, 1, MOST)} B"
+    if "step-thresh-pkts" in options:
+        aqm["step_packets"] = whole(options, "step-thresh-pkts", where, 0, 10**6)
+    elif "step-thresh-us" in options:
+        aqm["step_thresh"] = f"{whole(options, 'step-thresh-us', where, 0, MOST)} us"
+    if "min-qlen-step" in options:
+        aqm["th_len"] = whole(options, "min-qlen-step", where, 0, 10**6)
+    if "coupling" in options:
+        aqm["k"] = whole(options, "coupling", where, 1, 255)
+    if "c-protection" in options:
+        aqm["classic_protection"] = whole(options, "c-protection", where, 0, 100) / 100
+    if "drop-overload" in options:
+        aqm["drop_on_overload"] = options["drop-overload"] != "overflow"
+    if "drop-early" in options:
+        aqm["decides"] = "arrival" if options["drop-early"] == "drop-enqueue" else "departure"
+    if "ecn-mask" in options:
+        aqm["identify"] = "any-ect" if options["ecn-mask"] == "any-ect" else "l4s"
+    return Read(aqm, f"{limit} packets")
 
 
 def _cake(box: Box) -> Read:
@@ -410,7 +475,9 @@ READ: Mapping[str, Callable[[Box], Read]] = {
     "codel": _codel,
     "fq_codel": _fq_codel,
     "pie": _pie,
+    "fq_pie": _fq_pie,
     "cake": _cake,
+    "dualpi2": _dualpi2,
     "pfifo": _fifo("packets"),
     "bfifo": _fifo("B"),
     "pfifo_fast": _pfifo_fast,

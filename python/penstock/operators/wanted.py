@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from penstock.model.scenario import Scenario, value_at
 from penstock.operators.model import (
     Codel,
     Discipline,
+    Dual,
     Framing,
     Other,
     Pie,
@@ -162,13 +164,15 @@ def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
         return Step(threshold_bytes=threshold, bytes_counted=link.in_bytes, not_capable=aqm["not_capable"])
     if kind in ("codel", "fq-codel"):
         return _codel(kind, aqm)
-    if kind == "pie":
-        return _pie(aqm)
+    if kind in ("pie", "fq-pie"):
+        return _pie(kind, aqm)
+    if kind == "dualpi2":
+        return _dual(aqm, link.settled)
     if kind == "droptail":
         return Tail()
     if kind.startswith("python:"):
         raise RefusedError(f"aqm.kind = {kind.removeprefix('python:')!r}: a discipline of your own runs on no router")
-    can = ", ".join(("droptail", *RAMPS, "step", "codel", "fq-codel", "pie"))
+    can = ", ".join(("droptail", *RAMPS, "step", "codel", "fq-codel", "pie", "fq-pie", "dualpi2"))
     raise RefusedError(f"aqm.kind = {kind!r}: no platform here runs it; these run somewhere: {can}")
 
 
@@ -218,8 +222,15 @@ def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
     )
 
 
-def _pie(aqm: Mapping[str, Any]) -> Pie:
+def _pie(kind: str, aqm: Mapping[str, Any]) -> Pie:
+    queues: dict[str, Any] = {}
+    if kind == "fq-pie":
+        queues = {"flows": aqm["flows"], "quantum_bytes": parse_size(aqm["quantum"])}
+        queues |= {"limit_pkts": aqm["limit"], "fattest": aqm["full"] == "fattest"}
     return Pie(
+        kind=kind,
+        **queues,
+        bytemode=aqm.get("bytemode", False),
         target_s=parse_duration(aqm["qdelay_ref"]),
         t_update_s=parse_duration(aqm["t_update"]),
         alpha=aqm["alpha"],
@@ -230,6 +241,43 @@ def _pie(aqm: Mapping[str, Any]) -> Pie:
         high_delay_s=parse_duration(aqm["high_delay"]),
         rate_estimate=aqm["delay_from"] == "rate-estimate",
         dq_threshold_bytes=parse_size(aqm["dq_threshold"]),
+    )
+
+
+#: Settled key of DualPI2 → what Linux does, and what the other value asks for. Words are told by
+#: their places.
+LINUX_DUAL: Mapping[str, tuple[float, str]] = {
+    "spread": (1, "spread = 'recur': the kernel chooses packets by chance"),
+    "native": (1, "native = 'ramp': the kernel marks by a step, at step_thresh"),
+    "joined": (1, "joined = 'max': the kernel marks by the step and by the coupling, each by itself"),
+    "th_len_at": (1, "th_len_at = 'departure': the kernel looks at th_len where packets arrive"),
+    "pi_guard": (3028, "pi_guard: the kernel's is two frames, 3028 B"),
+    "overload": (1, "overload = 'reached': the kernel's begins above k·p' = 1"),
+    "fixed_point": (1, "fixed_point = false: the kernel reckons in whole numbers of 32 bits"),
+}
+
+
+def _dual(aqm: Mapping[str, Any], settled: Mapping[str, float]) -> Dual:
+    others = [why for key, (linux, why) in LINUX_DUAL.items() if settled[key] != linux]
+    if aqm["scheduler"] != "wrr":
+        others.append("scheduler = 'ts-fifo': the kernel shares by bytes, with classic_protection")
+    return Dual(
+        target_s=settled["target"],
+        t_update_s=settled["t_update"],
+        alpha=settled["alpha"],
+        beta=settled["beta"],
+        k=aqm["k"],
+        step_s=parse_duration(aqm["step_thresh"]),
+        step_pkts=aqm["step_packets"],
+        th_len=int(settled["th_len"]),
+        protection=settled.get("classic_protection", 0.1),
+        limit_pkts=settled.get("limit_packets", math.inf),
+        limit_bytes=settled.get("limit", math.inf),
+        memory_bytes=settled.get("memory", math.inf),
+        drop_on_overload=aqm["drop_on_overload"],
+        at_arrival=aqm["decides"] == "arrival",
+        any_ect=aqm["identify"] == "any-ect",
+        others=tuple(others),
     )
 
 

@@ -90,8 +90,12 @@ def published(kind: str, facts: Facts, aimed_s: Sequence[float]) -> Iterator[Rul
             yield Rule(f"AMECN's target rule {at}", "AMECN paper, section 3.3.3", amecn(facts, delay))
         source = "Floyd, Gummadi, Shenker 2001, sections 4 and 5"
         yield Rule(f"Floyd's automatic setting {at}", source, floyd(facts, delay))
-        if kind == "pie":
+        if kind in ("pie", "fq-pie"):
             yield Rule(f"PIE {at}", "RFC 8033, section 4.2", {"qdelay_ref": delay, "alpha": 0.125, "beta": 1.25})
+        if kind == "docsis-pie":
+            yield Rule(
+                f"DOCSIS-PIE {at}", "RFC 8034, section 4.1", {"latency_target": delay, "alpha": 0.25, "beta": 2.5}
+            )
         if kind == "pi2":
             yield Rule(f"PI2 {at}", "RFC 9332, appendix A.1", {"target": delay, "alpha": 0.16, "beta": 3.2})
         if kind == "step":
@@ -201,6 +205,7 @@ def rem(facts: Facts, delay_s: float) -> dict[str, float]:
 
 _CODELS = ("codel", "fq-codel", "cobalt", "fq-cobalt")
 _CODEL = Rule("CoDel's constants", "RFC 8289, sections 4.3 and 4.4", {"target": 0.005, "interval": 0.1})
+_PIE = Rule("PIE's constants", "RFC 8033, section 4.2", {"qdelay_ref": 0.015, "alpha": 0.125, "beta": 1.25})
 _RED_1997 = Rule(
     "Floyd's advice of 1997",
     "Floyd 1997, RED: discussions of setting parameters",
@@ -209,7 +214,12 @@ _RED_1997 = Rule(
 _CONSTANTS: Mapping[str, Sequence[Rule]] = {
     **dict.fromkeys(("red", "ared", "feng-ared", "mecn", "amecn", "rared", "red-at", "nlred", "choke"), (_RED_1997,)),
     **dict.fromkeys(_CODELS, (_CODEL,)),
-    "pie": (Rule("PIE's constants", "RFC 8033, section 4.2", {"qdelay_ref": 0.015, "alpha": 0.125, "beta": 1.25}),),
+    **dict.fromkeys(("pie", "fq-pie"), (_PIE,)),
+    "docsis-pie": (
+        Rule(
+            "DOCSIS-PIE's constants", "RFC 8034, appendix A.1.2", {"latency_target": 0.01, "alpha": 0.25, "beta": 2.5}
+        ),
+    ),
     "pi2": (Rule("PI2's constants", "RFC 9332, appendix A.1", {"target": 0.015, "alpha": 0.16, "beta": 3.2}),),
     "pi": (Rule("PI's published gains", "Hollot, Misra, Towsley, Gong 2001", {"a": 1.822e-5, "b": 1.816e-5}),),
     "rem": (Rule("REM's constants", "Athuraliya, Li, Low, Yin 2001", {"gamma": 0.001, "alpha": 0.1}),),

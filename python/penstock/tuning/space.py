@@ -42,6 +42,8 @@ SEARCHED: Mapping[str, Sequence[str]] = {
     "nlred": ("min_th", "max_th", "max_p", "w_q"),
     "codel": ("target", "interval"),
     "pie": ("qdelay_ref", "alpha", "beta"),
+    "fq-pie": ("qdelay_ref", "alpha", "beta"),
+    "docsis-pie": ("latency_target", "alpha", "beta"),
     "dualpi2": ("k",),
     "pi2": ("target", "alpha", "beta"),
     "cobalt": ("target", "interval"),

@@ -292,7 +292,7 @@ impl Aqm for FqCodel {
 
     #[inline(always)]
     fn enqueued(&mut self, _: Time, pkt: &Packet, handle: u32) {
-        self.flows.enqueued(pkt.bytes, handle);
+        let _ = self.flows.enqueued(pkt.bytes, handle);
     }
 
     #[inline(always)]

@@ -297,6 +297,17 @@ impl<C> Isolation<C> {
         &mut self.queues
     }
 
+    /// The queue with this number.
+    pub fn queue(&self, i: u32) -> &FlowQueue<C> {
+        &self.queues[i as usize]
+    }
+
+    /// The queue of the packet that arrived last.
+    #[inline(always)]
+    pub fn arriving(&mut self) -> &mut FlowQueue<C> {
+        &mut self.queues[self.arriving as usize]
+    }
+
     /// A packet of `flow` arrives. Returns its queue. `idle`: the link has nothing to send.
     #[inline(always)]
     pub fn arrives(&mut self, flow: u32, idle: bool, rng: &mut Rng) -> &mut FlowQueue<C> {
@@ -312,9 +323,9 @@ impl<C> Isolation<C> {
     }
 
     /// The packet that arrived last was let in, and waits under this handle. A queue that was on no
-    /// list becomes a new one, with a quantum.
+    /// list becomes a new one, with a quantum. Returns the number of its queue.
     #[inline(always)]
-    pub fn enqueued(&mut self, bytes: u32, handle: u32) {
+    pub fn enqueued(&mut self, bytes: u32, handle: u32) -> u32 {
         let i = self.arriving;
         let queue = &mut self.queues[i as usize];
         self.packets.push(&mut queue.packets, handle, bytes);
@@ -323,6 +334,7 @@ impl<C> Isolation<C> {
             queue.credits = self.quantum;
             self.new.push(&mut self.queues, i);
         }
+        i
     }
 
     /// Section 4.2: new queues before old ones; a queue without credits gets a quantum and goes to

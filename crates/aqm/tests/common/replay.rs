@@ -1,6 +1,8 @@
 //! Replays the tests of others on our disciplines: packets that arrive at given times, departures
 //! that are asked for at given times, and what became of them.
 
+#![allow(dead_code)] // each suite uses some
+
 use penstock_aqm::driver::{Driver, Line};
 use penstock_aqm::{build, kind, Context, Discipline, Ecn, Packet, Queue, Reason, Turn, COMMON};
 use penstock_units::param::{Profile, Values};
@@ -207,5 +209,16 @@ impl Replay {
             marks: a.marks + b.marks,
             sent: a.sent + b.sent,
         })
+    }
+
+    /// A variable that the discipline publishes.
+    pub fn state(&self, name: &str) -> f64 {
+        let mut found = None;
+        self.aqm.state(&mut |column, x| {
+            if column == name {
+                found = Some(x);
+            }
+        });
+        found.unwrap_or_else(|| panic!("no column {name}"))
     }
 }
