@@ -1439,13 +1439,13 @@ class Dualpi2(_Discipline):
         l4s. Source: RFC 9331, section 2; any-ect: Linux.
     spread: How signals are spread: evenly, by a count, or by chance; one of "recur", "random"; left out: rfc, docsis:
         recur; linux: random. Source: RFC 9332, Figure 4; Linux.
-    native: L's own AQM: a ramp from min_th, or a step; one of "ramp", "step"; left out: rfc, docsis: ramp; linux:
+    native: L's own AQM: a ramp from ramp_start, or a step; one of "ramp", "step"; left out: rfc, docsis: ramp; linux:
         step. Source: RFC 9332, Figure 5; Linux.
-    min_th: Where the ramp begins; a time with its unit, for example "40 ms"; left out: 800 us; docsis: 1000 us −
-        range. Source: RFC 9332, appendix A.1: minTh.
-    range: How wide the ramp is; at 0 it is a step; a time with its unit, for example "40 ms"; left out: 400 us;
+    ramp_start: Where the ramp begins; a time with its unit, for example "40 ms"; left out: 800 us; docsis: 1000 us −
+        ramp_range. Source: RFC 9332, appendix A.1: minTh.
+    ramp_range: How wide the ramp is; at 0 it is a step; a time with its unit, for example "40 ms"; left out: 400 us;
         docsis: 524.288 us. Source: RFC 9332, appendix A.1: range.
-    floor: The ramp begins at the time of this many bytes on the link at the earliest; a size with its unit, for
+    ramp_floor: The ramp begins at the time of this many bytes on the link at the earliest; a size with its unit, for
         example "1000 B"; left out: none; docsis: 4000 B. Source: RFC 9332, appendix A.2, of DOCSIS 3.1: two packets.
     step_thresh: The step: what waits longer is marked; a time with its unit, for example "40 ms"; default: 1 ms.
         Source: Linux.
@@ -1472,9 +1472,9 @@ class Dualpi2(_Discipline):
         1/16; linux: 0.1; docsis: 26/256. Source: RFC 9332, appendix A.2; Linux.
     t_shift: L goes first unless C's head has waited this much longer, with "ts-fifo"; a time with its unit, for
         example "40 ms"; default: 50 ms. Source: RFC 9332, appendix A.2.
-    limit: Bytes in both queues together: no room for one more packet of mtu, and an arriving one is dropped. The
-        link's buffer holds beside it, the smaller one counts; a size with its unit, for example "1000 B"; left out:
-        rfc, docsis: 250 ms at the link's rate, at least 2·mtu; linux: none. Source: RFC 9332, appendix A.1.
+    limit_bytes: Bytes in both queues together: no room for one more packet of mtu, and an arriving one is dropped.
+        The link's buffer holds beside it, the smaller one counts; a size with its unit, for example "1000 B"; left
+        out: rfc, docsis: 250 ms at the link's rate, at least 2·mtu; linux: none. Source: RFC 9332, appendix A.1.
     limit_packets: The same in packets; a whole number in [1, 1000000000]; unit: packets; left out: linux: 10000;
         others: none. Source: Linux.
     memory: The same as memory: the arriving packet has to fit, and each counts packet_memory more; a size with its
@@ -1499,9 +1499,9 @@ class Dualpi2(_Discipline):
     identify: Literal["l4s", "any-ect"] | None = None
     spread: Literal["recur", "random"] | None = None
     native: Literal["ramp", "step"] | None = None
-    min_th: str | None = None
-    range: str | None = None
-    floor: str | None = None
+    ramp_start: str | None = None
+    ramp_range: str | None = None
+    ramp_floor: str | None = None
     step_thresh: str | None = None
     step_packets: int | None = None
     th_len: int | None = None
@@ -1514,7 +1514,7 @@ class Dualpi2(_Discipline):
     scheduler: Literal["wrr", "ts-fifo"] | None = None
     classic_protection: float | None = None
     t_shift: str | None = None
-    limit: str | None = None
+    limit_bytes: str | None = None
     limit_packets: int | None = None
     memory: str | None = None
     packet_memory: str | None = None

@@ -272,7 +272,7 @@ def _dual(aqm: Mapping[str, Any], settled: Mapping[str, float]) -> Dual:
         th_len=int(settled["th_len"]),
         protection=settled.get("classic_protection", 0.1),
         limit_pkts=settled.get("limit_packets", math.inf),
-        limit_bytes=settled.get("limit", math.inf),
+        limit_bytes=settled.get("limit_bytes", math.inf),
         memory_bytes=settled.get("memory", math.inf),
         drop_on_overload=aqm["drop_on_overload"],
         at_arrival=aqm["decides"] == "arrival",

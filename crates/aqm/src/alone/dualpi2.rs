@@ -190,23 +190,23 @@ params! {
             auto: "rfc, docsis: recur; linux: random",
             source: "RFC 9332, Figure 4; Linux",
         },
-        /// L's own AQM: a ramp from min_th, or a step.
+        /// L's own AQM: a ramp from ramp_start, or a step.
         pub native: Option<Native> {
             auto: "rfc, docsis: ramp; linux: step",
             source: "RFC 9332, Figure 5; Linux",
         },
         /// Where the ramp begins.
-        pub min_th: Option<Duration> {
-            auto: "800 us; docsis: 1000 us − range",
+        pub ramp_start: Option<Duration> {
+            auto: "800 us; docsis: 1000 us − ramp_range",
             source: "RFC 9332, appendix A.1: minTh",
         },
         /// How wide the ramp is; at 0 it is a step.
-        pub range: Option<Duration> {
+        pub ramp_range: Option<Duration> {
             auto: "400 us; docsis: 524.288 us",
             source: "RFC 9332, appendix A.1: range",
         },
         /// The ramp begins at the time of this many bytes on the link at the earliest.
-        pub floor: Option<Bytes> {
+        pub ramp_floor: Option<Bytes> {
             auto: "none; docsis: 4000 B",
             source: "RFC 9332, appendix A.2, of DOCSIS 3.1: two packets",
         },
@@ -259,7 +259,7 @@ params! {
         pub t_shift: Duration { default: "50 ms", source: "RFC 9332, appendix A.2" },
         /// Bytes in both queues together: no room for one more packet of mtu, and an arriving one is
         /// dropped. The link's buffer holds beside it, the smaller one counts.
-        pub limit: Option<Bytes> {
+        pub limit_bytes: Option<Bytes> {
             auto: "rfc, docsis: 250 ms at the link's rate, at least 2·mtu; linux: none",
             source: "RFC 9332, appendix A.1",
         },
@@ -435,13 +435,14 @@ fn law(own: &DualPi2Own, cx: &Context) -> Result<Law, ParamError> {
         return Err(ParamError::new("step_packets", "needs native = \"step\""));
     }
     let docsis = own.variant == Variant::Docsis;
-    let range = own.range.unwrap_or(Duration::from_nanos(if docsis { 524_288 } else { 400_000 }));
-    let min_th = own.min_th.unwrap_or(if docsis {
+    let range =
+        own.ramp_range.unwrap_or(Duration::from_nanos(if docsis { 524_288 } else { 400_000 }));
+    let min_th = own.ramp_start.unwrap_or(if docsis {
         Duration::from_ticks(Duration::from_millis(1).as_ticks().saturating_sub(range.as_ticks()))
     } else {
         Duration::from_micros(800)
     });
-    let floor = own.floor.unwrap_or(Bytes(if docsis { 4000 } else { 0 }));
+    let floor = own.ramp_floor.unwrap_or(Bytes(if docsis { 4000 } else { 0 }));
     let floor = Duration::from_secs_f64(8.0 * floor.0 as f64 / cx.rate.as_bps() as f64);
     let min_th = min_th.max(floor);
     let max_th = Duration::from_ticks(min_th.as_ticks().saturating_add(range.as_ticks()));
@@ -476,12 +477,12 @@ impl DualPi2 {
             Scheduler::TsFifo => Order::TsFifo(own.t_shift),
         };
         let most = ((cx.rate.as_bps() as f64 / 8.0 * 0.25) as u64).max(2 * own.mtu.0);
-        let limit = own.limit.map_or(if linux { u64::MAX } else { most }, |limit| limit.0);
+        let limit = own.limit_bytes.map_or(if linux { u64::MAX } else { most }, |limit| limit.0);
         let limit_packets = own.limit_packets.unwrap_or(if linux { 10_000 } else { u32::MAX });
         let twice = 2 * own.mtu.0 * u64::from(limit_packets);
         let memory = own.memory.map_or(if linux { twice } else { u64::MAX }, |memory| memory.0);
         for (name, room, least) in
-            [("limit", limit, own.mtu.0), ("memory", memory, own.mtu.0 + own.packet_memory.0)]
+            [("limit_bytes", limit, own.mtu.0), ("memory", memory, own.mtu.0 + own.packet_memory.0)]
         {
             if room < least {
                 let problem = format!("must hold a packet of mtu, {least} B");
@@ -769,8 +770,8 @@ impl Aqm for DualPi2 {
         match self.law {
             Law::Ramp { min_th, max_th } => {
                 out("native", 0.0);
-                out("min_th", min_th.as_secs_f64());
-                out("range", max_th.as_secs_f64() - min_th.as_secs_f64());
+                out("ramp_start", min_th.as_secs_f64());
+                out("ramp_range", max_th.as_secs_f64() - min_th.as_secs_f64());
             }
             Law::Longer(_) | Law::More(_) => out("native", 1.0),
         }
@@ -783,7 +784,7 @@ impl Aqm for DualPi2 {
             out("classic_protection", c as f64 / WHOLE);
         }
         if self.limit < u64::MAX {
-            out("limit", self.limit as f64);
+            out("limit_bytes", self.limit as f64);
         }
         if self.limit_packets < u32::MAX {
             out("limit_packets", f64::from(self.limit_packets));

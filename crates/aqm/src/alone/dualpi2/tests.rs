@@ -117,7 +117,7 @@ fn the_time_shifted_fifo_by_hand() {
 /// 800 µs … 1200 µs; as a step at 800 µs; Linux's step is above its threshold.
 #[test]
 fn native_probability_by_hand() {
-    let step = [("range", "\"0 s\"")];
+    let step = [("ramp_range", "\"0 s\"")];
     let packets = [LINUX, ("step_packets", "5")];
     for (set, waits, left, want) in [
         (&[][..], us(800), 9, 0.0),
@@ -144,13 +144,13 @@ fn the_ramp_of_docsis_begins_at_two_packets_at_the_earliest() {
         [(50, 1000, 640_000), (50, 2000, 1_475_712), (10, 1000, 3_200_000), (200, 1000, 475_712)]
     {
         let mut own: DualPi2Params = params(&KIND, &[("variant", "\"docsis\"")]);
-        own.own.min_th = Some(Duration::from_nanos(max_us * 1000 - 524_288));
+        own.own.ramp_start = Some(Duration::from_nanos(max_us * 1000 - 524_288));
         let rate = penstock_units::Rate::from_bps(mbit * 1_000_000).unwrap();
         let x = DualPi2::new(&own, &Context { rate, ..context() }).unwrap();
         let Law::Ramp { min_th, max_th } = x.law else { panic!() };
         assert_eq!(min_th.as_nanos(), begins);
         assert_eq!(max_th.as_nanos(), begins + 524_288);
-        own.own.min_th = None;
+        own.own.ramp_start = None;
         let default = DualPi2::new(&own, &Context { rate, ..context() }).unwrap();
         assert_eq!(format!("{:?}", default.law) == format!("{:?}", x.law), max_us == 1000);
     }
@@ -305,8 +305,8 @@ fn limits_by_hand() {
     let full = Verdict::Drop(Reason::Overflow);
     let memory = [LINUX, ("memory", "\"6000 B\""), ("packet_memory", "\"500 B\"")];
     for (set, pkts, want) in [
-        (&[("limit", "\"5514 B\"")][..], 4, Verdict::Pass),
-        (&[("limit", "\"5513 B\"")], 4, full),
+        (&[("limit_bytes", "\"5514 B\"")][..], 4, Verdict::Pass),
+        (&[("limit_bytes", "\"5513 B\"")], 4, full),
         (&[("limit_packets", "4")], 3, Verdict::Pass),
         (&[("limit_packets", "4")], 4, full),
         (&memory, 3, Verdict::Pass), // 4·1500 B
@@ -361,7 +361,7 @@ fn variants_are_bundles_of_defaults() {
         ("pi_guard", [Some(0.0), Some(3028.0), Some(0.0)]),
         ("overload", [Some(0.0), Some(1.0), Some(0.0)]),
         ("classic_protection", [Some(0.0625), Some(0.1), Some(0.1015625)]),
-        ("limit", [Some(312_500.0), None, Some(312_500.0)]),
+        ("limit_bytes", [Some(312_500.0), None, Some(312_500.0)]),
         ("limit_packets", [None, Some(10_000.0), None]),
         ("memory", [None, Some(30_280_000.0), None]),
         ("fixed_point", [Some(0.0), Some(1.0), Some(0.0)]),
@@ -384,7 +384,7 @@ fn what_does_not_fit_together_is_refused() {
         (&[("rtt_max", "\"0 s\"")], "rtt_max: must be above 0 s"),
         (&[("t_update", "\"10 ns\"")], "t_update: must be at least 1 us"),
         (&[("mtu", "\"0 B\"")], "mtu: must be in [1 B, 1048576 B]"),
-        (&[("limit", "\"1500 B\"")], "limit: must hold a packet of mtu, 1514 B"),
+        (&[("limit_bytes", "\"1500 B\"")], "limit_bytes: must hold a packet of mtu, 1514 B"),
         (&[("memory", "\"1500 B\"")], "memory: must hold a packet of mtu, 1514 B"),
         (&[("packet_memory", "\"2000000 B\"")], "packet_memory: must be at most 1048576 B"),
     ] {
