@@ -107,7 +107,9 @@ disciplines! {
     Nlred(NlredParams) in family::nlred, "NLRED.";
     Codel(CodelParams) in alone::codel, "CoDel.";
     Pie(PieParams) in alone::pie, "PIE.";
+    Cobalt(CobaltParams) in alone::cobalt, "COBALT.";
     FqCodel(FqCodelParams) in alone::fq_codel, "FQ-CoDel.";
+    FqCobalt(FqCobaltParams) in alone::fq_cobalt, "FQ-COBALT.";
     FqPie(FqPieParams) in alone::fq_pie, "FQ-PIE.";
     DocsisPie(DocsisPieParams) in alone::docsis_pie, "DOCSIS-PIE.";
     Pi2(Pi2Params) in alone::pi2, "PI2.";

@@ -26,6 +26,7 @@ __all__ = [
     "Cbr",
     "Choke",
     "CoDel",
+    "Cobalt",
     "Custom",
     "DocsisPie",
     "DropTail",
@@ -33,6 +34,7 @@ __all__ = [
     "Dualpi2",
     "Dumbbell",
     "FengAred",
+    "FqCobalt",
     "FqCodel",
     "FqPie",
     "Ftp",
@@ -1042,6 +1044,48 @@ class Pie(_Discipline):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cobalt(_Discipline):
+    """CoDel that forgets slowly, with BLUE for loads that do not answer: CAKE's control of a queue.
+
+    A standing queue of about 5 ms, as CoDel's. Because the count is remembered, it signals at once as often as before
+    when a load comes back, where CoDel begins anew. Against senders that answer nothing BLUE's drops take over after
+    the buffer has overflowed a few times, so that the queue does not stay full. In the figure signals begin an
+    interval earlier than CoDel's.
+
+    One queue: a greedy flow still delays the others; CAKE gives each its own. BLUE needs overflow to begin: a buffer
+    so large that nothing overflows leaves it at 0. It drops at the head whatever may be marked. On slow links a
+    frame's time makes the target: four frames of 1514 B are 48 ms at 1 Mbit/s.
+
+    target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: Linux:
+        sch_cake, rtt/20.
+    interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
+        time with its unit, for example "40 ms"; default: 100 ms. Source: Linux: sch_cake, rtt.
+    frame_time: The time of a frame on the link: four of them are waited for in any case; a time with its unit, for
+        example "40 ms"; left out: 1514 B at the link's rate. Source: Linux: sch_cake, mtu_time.
+    increment: What an overflow adds to BLUE's probability; a number in [0, 1]; default: 0.00390625. Source: Linux:
+        sch_cake, 1/256.
+    decrement: What a queue that runs empty takes off it; a number in [0, 1]; default: 0.000244140625. Source: Linux:
+        sch_cake, 1/4096.
+    blue_above: BLUE's probability also grows at each departure, once a target, of a packet that has waited longer
+        than this; a time with its unit, for example "40 ms"; left out: none. Source: ns-3: BlueThreshold.
+    ce_threshold: Besides what the law marks, mark every capable packet that has waited longer than this; a time with
+        its unit, for example "40 ms"; left out: none. Source: ns-3: CeThreshold; RFC 8290, section 5.2.7.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    Source: Høiland-Jørgensen, Täht, Morton 2018 (CAKE); Linux: sch_cake.
+    """
+
+    kind: ClassVar[str] = "cobalt"
+    target: str | None = None
+    interval: str | None = None
+    frame_time: str | None = None
+    increment: float | None = None
+    decrement: float | None = None
+    blue_above: str | None = None
+    ce_threshold: str | None = None
+    ecn: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FqCodel(_Discipline):
     """Flow queueing with CoDel on each queue: flows share the link fairly, sparse ones go first.
 
@@ -1129,6 +1173,58 @@ class FqCodel(_Discipline):
     above: Literal["at", "after"] | None = None
     clock: Literal["exact", "linux"] | None = None
     most_drops: int | None = None
+    ecn: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FqCobalt(_Discipline):
+    """Flow queueing with COBALT on each queue: CAKE's core, without hosts, classes and shaper.
+
+    As FQ-CoDel: flows share the link equally, sparse ones pass, each long flow has 5 ms of its own. Where a flow
+    comes back, or answers no signals, its queue remembers: signals begin as often as they were, and BLUE drops what
+    overflows again and again.
+
+    FQ-CoDel's: whoever opens ten flows gets ten shares, flows that fall into one queue share it, and the delay of a
+    packet grows with the number of busy flows. An empty queue is forgotten by its flow but not by its COBALT: another
+    flow that is hashed there begins with what the last one left.
+
+    flows: Number of queues; a whole number in [1, 65536]; default: 1024. Source: RFC 8290, section 5.2.4.
+    quantum: Bytes that a queue may send in a round; a size with its unit, for example "1000 B"; default: 1514 B.
+        Source: RFC 8290, section 5.2.3.
+    limit: Packets in all queues together; the link's buffer holds beside it, the smaller one counts; a whole number
+        in [1, 1000000]; unit: packets; default: 10240. Source: RFC 8290, section 5.2.2.
+    drop_batch: At the limit the fullest queue loses half its packets, but no more than this; a whole number in [1,
+        65536]; unit: packets; default: 64. Source: RFC 8290, section 4.1.
+    target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: Linux:
+        sch_cake, rtt/20.
+    interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
+        time with its unit, for example "40 ms"; default: 100 ms. Source: Linux: sch_cake, rtt.
+    frame_time: The time of a frame on the link: four of them are waited for in any case; a time with its unit, for
+        example "40 ms"; left out: 1514 B at the link's rate. Source: Linux: sch_cake, mtu_time.
+    increment: What an overflow adds to BLUE's probability; a number in [0, 1]; default: 0.00390625. Source: Linux:
+        sch_cake, 1/256.
+    decrement: What a queue that runs empty takes off it; a number in [0, 1]; default: 0.000244140625. Source: Linux:
+        sch_cake, 1/4096.
+    blue_above: BLUE's probability also grows at each departure, once a target, of a packet that has waited longer
+        than this; a time with its unit, for example "40 ms"; left out: none. Source: ns-3: BlueThreshold.
+    ce_threshold: Besides what the law marks, mark every capable packet that has waited longer than this; a time with
+        its unit, for example "40 ms"; left out: none. Source: ns-3: CeThreshold; RFC 8290, section 5.2.7.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    Source: RFC 8290; Høiland-Jørgensen, Täht, Morton 2018 (CAKE); ns-3: FqCobaltQueueDisc.
+    """
+
+    kind: ClassVar[str] = "fq-cobalt"
+    flows: int | None = None
+    quantum: str | None = None
+    limit: int | None = None
+    drop_batch: int | None = None
+    target: str | None = None
+    interval: str | None = None
+    frame_time: str | None = None
+    increment: float | None = None
+    decrement: float | None = None
+    blue_above: str | None = None
+    ce_threshold: str | None = None
     ecn: bool | None = None
 
 

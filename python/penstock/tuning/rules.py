@@ -119,7 +119,7 @@ def _control(kind: str, facts: Facts, delay: float, at: str) -> Iterator[Rule]:
 
 def _from_round_trips(kind: str, facts: Facts, rtt_s: float) -> Iterator[Rule]:
     """Yields the rules that need the longest round trip alone."""
-    if kind in ("codel", "fq-codel"):
+    if kind in _CODELS:
         for share in (0.05, 0.1):
             values = {"interval": rtt_s, "target": max(share * rtt_s, 1 / facts.rate_pps[0])}
             name = f"interval of the longest round trip, target {100 * share:.0f} % of it"
@@ -203,6 +203,7 @@ def rem(facts: Facts, delay_s: float) -> dict[str, float]:
     return {"gamma": gamma, "alpha": zero * REM_PERIOD_S, "b_star": delay_s * facts.rate_pps[0]}
 
 
+_CODELS = ("codel", "fq-codel", "cobalt", "fq-cobalt")
 _CODEL = Rule("CoDel's constants", "RFC 8289, sections 4.3 and 4.4", {"target": 0.005, "interval": 0.1})
 _PIE = Rule("PIE's constants", "RFC 8033, section 4.2", {"qdelay_ref": 0.015, "alpha": 0.125, "beta": 1.25})
 _RED_1997 = Rule(
@@ -212,7 +213,7 @@ _RED_1997 = Rule(
 )
 _CONSTANTS: Mapping[str, Sequence[Rule]] = {
     **dict.fromkeys(("red", "ared", "feng-ared", "mecn", "amecn", "rared", "red-at", "nlred", "choke"), (_RED_1997,)),
-    **dict.fromkeys(("codel", "fq-codel"), (_CODEL,)),
+    **dict.fromkeys(_CODELS, (_CODEL,)),
     **dict.fromkeys(("pie", "fq-pie"), (_PIE,)),
     "docsis-pie": (
         Rule(

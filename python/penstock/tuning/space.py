@@ -46,6 +46,8 @@ SEARCHED: Mapping[str, Sequence[str]] = {
     "docsis-pie": ("latency_target", "alpha", "beta"),
     "dualpi2": ("k",),
     "pi2": ("target", "alpha", "beta"),
+    "cobalt": ("target", "interval"),
+    "fq-cobalt": ("target", "interval"),
     "fq-codel": ("target", "interval"),
     "choke": ("min_th", "max_th", "max_p", "w_q"),
     "step": ("threshold",),

@@ -3,10 +3,12 @@
 pub mod avq;
 pub mod blue;
 pub mod choke;
+pub mod cobalt;
 pub mod codel;
 pub mod docsis_pie;
 pub mod droptail;
 pub mod dualpi2;
+pub mod fq_cobalt;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod pi;

@@ -312,7 +312,7 @@ impl<C> Isolation<C> {
     #[inline(always)]
     pub fn arrives(&mut self, flow: u32, idle: bool, rng: &mut Rng) -> &mut FlowQueue<C> {
         if idle && self.new.len + self.old.len > 0 {
-            self.unlist();
+            self.rest(|_| {});
         }
         // Packets of one flow often come in a row.
         if u64::from(flow) != self.flow {
@@ -345,6 +345,12 @@ impl<C> Isolation<C> {
     where
         C: Emptied,
     {
+        self.turn_hearing(C::emptied)
+    }
+
+    /// The same; `emptied` hears of the control of each queue whose turn finds it empty.
+    #[inline(always)]
+    pub fn turn_hearing(&mut self, mut emptied: impl FnMut(&mut C)) -> Option<u32> {
         let Isolation { queues, packets, new, old, serving, quantum, .. } = self;
         while let Some(i) = new.first() {
             let queue = &mut queues[i as usize];
@@ -354,7 +360,7 @@ impl<C> Isolation<C> {
                 *serving = i;
                 return Some(handle);
             } else {
-                queue.control.emptied();
+                emptied(&mut queue.control);
             }
             new.pop(queues);
             old.push(queues, i);
@@ -368,7 +374,7 @@ impl<C> Isolation<C> {
                 *serving = i;
                 return Some(handle);
             } else {
-                queue.control.emptied();
+                emptied(&mut queue.control);
                 queue.listed = false;
                 old.pop(queues);
             }
@@ -473,11 +479,12 @@ impl<C> Isolation<C> {
     }
 
     /// The link fell idle: it asked for a packet and every queue was empty, so none is on a list
-    /// any more (section 4.2).
+    /// any more (section 4.2). `emptied` hears of the control of each.
     #[cold]
-    fn unlist(&mut self) {
+    pub fn rest(&mut self, mut emptied: impl FnMut(&mut C)) {
         for list in [&mut self.new, &mut self.old] {
             while let Some(i) = list.first() {
+                emptied(&mut self.queues[i as usize].control);
                 self.queues[i as usize].listed = false;
                 list.pop(&mut self.queues);
             }

@@ -69,8 +69,8 @@ fn ranges(config: &Config, r: &RunResult) {
         assert!(g.1[jain].is_none_or(|j| j >= 1.0 / n - 1e-9 && j <= 1.0 + 1e-9), "{g:?}");
     }
     // What waits when the window begins may be dropped in it, without having arrived in it.
-    let drops_waiting =
-        service(config).evicts() || config.links[config.bottleneck].aqm.name() == "codel";
+    let drops_waiting = service(config).evicts()
+        || ["codel", "cobalt"].contains(&config.links[config.bottleneck].aqm.name());
     if !drops_waiting || config.measure_from.as_nanos() == 0 {
         within("loss_ratio", 0.0, 1.0);
         within("data_loss_ratio", 0.0, 1.0);
@@ -355,7 +355,10 @@ fn recount(config: &Config, r: &RunResult) {
         }
     }
     let fastest = steps.iter().map(|s| s.1).max().unwrap_or(0) as f64;
-    let most = bits + 8.0 * largest as f64 + departures as f64 * fastest * 1e-9;
+    let largest = framing.map_or(largest, |f| u64::from(f.wire(largest as u32)));
+    // A shaper's bucket may be full when the window begins.
+    let burst = link.burst.map_or(0.0, |burst| burst.as_secs_f64() * fastest);
+    let most = bits + burst + 8.0 * largest as f64 + departures as f64 * fastest * 1e-9;
     assert!(out_bytes as f64 * 8.0 <= most + 1e-6, "{out_bytes} B sent, {bits} bit possible");
     match metric(r, "utilization") {
         Some(u) => {
