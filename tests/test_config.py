@@ -20,7 +20,7 @@ import penstock as ps
 from conftest import ROOT, SCENARIOS, Command
 from penstock.cli import main
 from penstock.operators import config as work
-from penstock.operators import junos, openconfig, platforms, simulate, sonic, vyos, wanted
+from penstock.operators import junos, openconfig, platforms, simulate, sonic, tc_dual, vyos, wanted
 from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators.model import (
     Codel,
@@ -532,6 +532,18 @@ def test_dualpi2_is_written_as_the_kernel_has_it() -> None:
     assert " beta 0.00390625 " in packets.text
     assert " step_thresh 5p " in packets.text
     assert " drop_enqueue " in packets.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "reported"),
+    # What tc makes of max_rtt 200 ms with typical_rtt 20 ms, and of 300 ms, and then prints:
+    # 0.1·0.02/0.2² = 0.05, 0.3/0.2 = 1.5; 0.1·0.05/0.3² = 0.0556, 0.3/0.3 = 1.
+    [(0.05, 0.042969), (1.5, 1.496094), (0.0556, 0.050781), (1.0, 0.996094), (0.16016, 0.15625), (3.2, 3.195312)],
+)
+def test_a_gain_of_dualpi2_is_rounded_down_twice(asked: float, reported: float) -> None:
+    told = int(asked * tc_dual.GAIN)
+    assert tc_dual.gain_reported(told) / tc_dual.GAIN == pytest.approx(reported, abs=1e-6)
+    assert tc_dual.gain_told(tc_dual.gain_reported(told)) == told
 
 
 def test_what_the_rfcs_dualpi2_has_beyond_linuxs_is_lost() -> None:

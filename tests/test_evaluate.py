@@ -423,6 +423,16 @@ def test_pie_keeps_delay_low_where_droptail_does_not(brief: evaluate.Evaluation)
     assert brief.answer("delay", "droptail") is Answer.NO
 
 
+def test_pi2_in_one_queue_and_in_two_keeps_delay_at_its_target() -> None:
+    """Without a flow in L, DualPI2 is PI2: 15 ms, whatever the load."""
+    done = ps.evaluate(["pi2", "dualpi2"], seeds=3, quick=True, only=["heavy"])
+    for kind in ("pi2", "dualpi2"):
+        assert done.answer("delay", kind) is Answer.YES
+        mean = done.judgement.answers["delay", kind].estimate.mean
+        assert mean is not None
+        assert 0.012 < mean < 0.018
+
+
 def test_the_pages_hold_every_answer(brief: evaluate.Evaluation) -> None:
     folder = brief.page.parent
     with (folder / "answers.csv").open(newline="", encoding="utf-8") as file:

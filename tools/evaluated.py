@@ -36,6 +36,8 @@ ROWS = (
     "pdt-red",
     "pi",
     "pie",
+    "pi2",
+    "dualpi2",
     "codel",
     "fq-codel",
 )
