@@ -495,6 +495,7 @@ impl Aqm for Wred {
                 colour.gate.go_on(&before.gate);
                 colour.backlog = before.backlog;
             }
+            (self.met, self.last) = (before.met, before.last);
         }
     }
 
