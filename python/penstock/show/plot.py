@@ -94,7 +94,7 @@ class Plots:
         largest = [max((float(points[:, i].max()) for points in found.values()), default=0.0) for i in range(2)]
         (fx, xlabel), (fy, ylabel) = (labels.axis(m, top) for m, top in zip(metrics, largest, strict=True))
         with style.context():
-            figure = canvas.figure(7.6, max(4.2, 1.0 + 0.16 * len(found)), size)
+            figure = canvas.figure(7.6, max(4.2, 1.0 + 0.34 * len(found)), size)
             ax = figure.subplots()
             middles: list[tuple[str, Any, tuple[float, float]]] = []
             for i, (name, points) in enumerate(found.items()):
