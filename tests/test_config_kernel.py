@@ -458,6 +458,7 @@ def test_what_the_kernel_reports_reads_as_what_was_written() -> None:
 SIMULATED = {
     **dict.fromkeys(("bfifo", "pfifo", "tbf"), ("droptail",)),
     "fq_codel": ("fq-codel",),
+    "fq_pie": ("fq-pie",),
     "cake": ("fq-codel", "cake"),
 }
 
