@@ -105,11 +105,11 @@ impl Topology {
     /// Puts behind each shaper its modem, a link from a router without a name. The line's delay
     /// stays with the shaper's link, and all that is said of the line's wire goes to the modem's.
     fn put_modems(&mut self, root: &Node) -> Result<()> {
+        let mut at = self.nodes.len() as u32;
         for i in 0..self.links.len() {
-            let at =
-                (self.nodes.len() + self.links.iter().filter(|l| l.to != l.end).count()) as u32;
             if let Some(modem) = modem(root, &mut self.links[i], at)? {
                 self.links.push(modem);
+                at += 1;
             }
         }
         Ok(())
