@@ -154,11 +154,6 @@ pub struct Vars {
 }
 
 impl Vars {
-    /// Returns whether it has nothing to remember: CAKE keeps the queue listed until then.
-    pub fn at_rest(&self, now: Time) -> bool {
-        self.p == 0.0 && self.count == 0 && now >= self.drop_next
-    }
-
     /// A packet that has waited `sojourn` is at the head. `spared`: it is not dropped, whatever the
     /// law says, as the last one of a queue of CAKE's.
     pub fn dequeue(

@@ -16,7 +16,6 @@ use crate::aqm::{Aqm, Service};
 use crate::context::{at_least_a_microsecond, Common, Context, Unit};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
-use crate::parts::isolation::Emptied;
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::{int, ParamError};
 use penstock_units::{group, params, words, Bytes, Duration, Rng, Time};
@@ -399,10 +398,10 @@ impl Vars {
     }
 }
 
-impl Emptied for Vars {
+impl Vars {
     /// The RFC's `dodequeue` of an empty queue.
     #[inline(always)]
-    fn emptied(&mut self) {
+    pub fn emptied(&mut self) {
         self.first_above_time = Time::NEVER;
         self.dropping = false;
         self.after_drop = None;

@@ -141,7 +141,7 @@ impl Aqm for FqCobalt {
     #[inline(always)]
     fn next(&mut self, now: Time) -> Turn<u32> {
         let law = &self.law;
-        let handle = self.flows.turn_hearing(|vars| vars.queue_empty(law, now));
+        let handle = self.flows.turn(|vars| vars.queue_empty(law, now));
         handle.map_or(Turn::Empty, Turn::Packet)
     }
 

@@ -297,7 +297,7 @@ impl Aqm for FqCodel {
 
     #[inline(always)]
     fn next(&mut self, _: Time) -> Turn<u32> {
-        self.flows.turn().map_or(Turn::Empty, Turn::Packet)
+        self.flows.turn(Vars::emptied).map_or(Turn::Empty, Turn::Packet)
     }
 
     #[inline(always)]

@@ -11,7 +11,7 @@ use crate::aqm::{Aqm, Service, Turn};
 use crate::context::{Common, Context, Unit};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
-use crate::parts::isolation::{Batch, Emptied, Isolation};
+use crate::parts::isolation::{Batch, Isolation};
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::{int, ParamError};
 use penstock_units::{group, params, words, Bytes, Duration, Rng, Time};
@@ -110,8 +110,6 @@ struct OfQueue {
     awake: bool,
 }
 
-impl Emptied for OfQueue {}
-
 /// FQ-PIE.
 #[derive(Clone, Debug)]
 pub struct FqPie {
@@ -190,7 +188,7 @@ impl Aqm for FqPie {
 
     #[inline(always)]
     fn next(&mut self, _: Time) -> Turn<u32> {
-        self.flows.turn().map_or(Turn::Empty, Turn::Packet)
+        self.flows.turn(|_| {}).map_or(Turn::Empty, Turn::Packet)
     }
 
     #[inline(always)]

@@ -191,15 +191,6 @@ impl List {
     }
 }
 
-/// A control that hears when a round finds its queue empty.
-pub trait Emptied {
-    /// It was the queue's turn, and nothing waits in it.
-    #[inline(always)]
-    fn emptied(&mut self) {}
-}
-
-impl Emptied for () {}
-
 /// What a queue loses when it is its turn to lose packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
@@ -339,18 +330,10 @@ impl<C> Isolation<C> {
 
     /// Section 4.2: new queues before old ones; a queue without credits gets a quantum and goes to
     /// the end of the old ones; an empty one goes from the new to the old, from the old to nowhere.
-    /// Returns the handle of the packet whose turn it is.
+    /// Returns the handle of the packet whose turn it is. `emptied` hears of the control of each queue
+    /// whose turn finds it empty.
     #[inline(always)]
-    pub fn turn(&mut self) -> Option<u32>
-    where
-        C: Emptied,
-    {
-        self.turn_hearing(C::emptied)
-    }
-
-    /// The same; `emptied` hears of the control of each queue whose turn finds it empty.
-    #[inline(always)]
-    pub fn turn_hearing(&mut self, mut emptied: impl FnMut(&mut C)) -> Option<u32> {
+    pub fn turn(&mut self, mut emptied: impl FnMut(&mut C)) -> Option<u32> {
         let Isolation { queues, packets, new, old, serving, quantum, .. } = self;
         while let Some(i) = new.first() {
             let queue = &mut queues[i as usize];
