@@ -72,7 +72,7 @@ class Box:
         hint = "; `tc class show` says the classes'" if self._has_classes else ""
         return rate_text(self.own_rate(), self.given, self.where, hint)
 
-    def framing(self, node: Node) -> Framing:
+    def framing(self, node: Node) -> Counted:
         """Returns what the rate counts of a packet, as a queue discipline's own options say it: that of the
         one that makes the rate.
         """
@@ -82,13 +82,13 @@ class Box:
             return counted(options, 14 if options.get("raw") is True else 0, rate)
         if node is self._shaper:
             return counted(options, 14, self.own_rate())
-        return Framing({}, {}, {})
+        return Counted({}, {}, {})
 
-    def size_table(self, node: Node) -> Framing:
+    def size_table(self, node: Node) -> Counted:
         """Returns the same of a queue discipline's size table."""
         stab = node.entry.get("stab")
         if not isinstance(stab, dict):
-            return Framing({}, {}, {})
+            return Counted({}, {}, {})
         own = self.framing(node)
         # The header counts once.
         shapes = node is self._shaper and not own.carried
@@ -366,7 +366,7 @@ _LINK = "topology.bottleneck"
 
 
 @dataclass(frozen=True, slots=True)
-class Framing:
+class Counted:
     """What a shaper's rate counts of a packet.
 
     keys: of the scenario's link. carried: field → the key that carries it.
@@ -378,7 +378,7 @@ class Framing:
     lost: Mapping[str, str | None]
 
 
-def counted(options: Options, header: int, rate: float | None) -> Framing:
+def counted(options: Options, header: int, rate: float | None) -> Counted:
     """Returns what a shaper of this rate counts: as keys of the link, or as what is lost where no link has
     it, such as fewer bytes than the packet's own.
 
@@ -390,7 +390,7 @@ def counted(options: Options, header: int, rate: float | None) -> Framing:
     overhead, mpu = (header + told["overhead"], told["mpu"]) if plain else (-1, 0)
     cells = CELLS.get(str(options.get("atm", options.get("linklayer"))), "none")
     if not rate or not 0 <= overhead <= MOST_FRAMING or not 0 <= mpu <= MOST_FRAMING:
-        return Framing({}, {}, framing(options, header, rate))
+        return Counted({}, {}, framing(options, header, rate))
     keys = {
         **({"overhead": f"{overhead} B"} if overhead else {}),
         **({"mpu": f"{mpu} B"} if mpu else {}),
@@ -402,7 +402,7 @@ def counted(options: Options, header: int, rate: float | None) -> Framing:
         **({"mpu": f"{_LINK}.mpu"} if mpu else {}),
         **({name: f"{_LINK}.framing" for name in ("atm", "linklayer") if name in options and cells != "none"}),
     }
-    return Framing(keys, carried, {})
+    return Counted(keys, carried, {})
 
 
 def framed(options: Options, header: int) -> int:
