@@ -356,9 +356,10 @@ fn recount(config: &Config, r: &RunResult) {
     }
     let fastest = steps.iter().map(|s| s.1).max().unwrap_or(0) as f64;
     let largest = framing.map_or(largest, |f| u64::from(f.wire(largest as u32)));
-    // A shaper's bucket may be full when the window begins.
-    let burst = link.burst.map_or(0.0, |burst| burst.as_secs_f64() * fastest);
-    let most = bits + burst + 8.0 * largest as f64 + departures as f64 * fastest * 1e-9;
+    let packet = 8.0 * largest as f64;
+    // A shaper's bucket may be full when the window begins, and lets go a packet larger than itself.
+    let burst = link.burst.map_or(0.0, |burst| (burst.as_secs_f64() * fastest).max(packet));
+    let most = bits + burst + packet + departures as f64 * fastest * 1e-9;
     assert!(out_bytes as f64 * 8.0 <= most + 1e-6, "{out_bytes} B sent, {bits} bit possible");
     match metric(r, "utilization") {
         Some(u) => {
