@@ -2,10 +2,11 @@
 //! parameters that all kinds share, and the unit of the queue.
 
 use penstock_units::param::{Param, ParamError, Params, Value, Values};
-use penstock_units::{params, words, Bytes, Duration, QueueLen, Rate};
+use penstock_units::{params, words, Bytes, Duration, Framing, QueueLen, Rate};
+use std::sync::Arc;
 
 /// The facts that a discipline may know of the link that it stands on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Context {
     /// Rate of the link at the start.
     pub rate: Rate,
@@ -13,6 +14,36 @@ pub struct Context {
     pub delay: Duration,
     /// The queue length that may wait.
     pub buffer: QueueLen,
+    /// What a packet takes on the line.
+    pub framing: Framing,
+    /// Between which hosts its flows are.
+    pub hosts: Hosts,
+}
+
+impl Context {
+    /// A link that adds nothing to its packets, whose flows are each between hosts of their own.
+    pub fn new(rate: Rate, delay: Duration, buffer: QueueLen) -> Self {
+        Context { rate, delay, buffer, framing: Framing::NONE, hosts: Hosts::default() }
+    }
+}
+
+/// The hosts of flows, as numbers: source and destination of what passes the link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hosts(Option<Arc<[(u32, u32)]>>);
+
+impl Hosts {
+    /// The hosts of flow 0, 1, …. Numbers are below 2³¹.
+    pub fn new(of_flows: Vec<(u32, u32)>) -> Self {
+        Hosts(Some(of_flows.into()))
+    }
+
+    /// Returns the source and the destination of a flow's packets. A flow of which nothing is said
+    /// has two hosts to itself.
+    #[inline]
+    pub fn of(&self, flow: u32) -> (u32, u32) {
+        let own = flow | 1 << 31;
+        self.0.as_ref().and_then(|all| all.get(flow as usize)).copied().unwrap_or((own, own))
+    }
 }
 
 words! {

@@ -110,6 +110,7 @@ disciplines! {
     Cobalt(CobaltParams) in alone::cobalt, "COBALT.";
     FqCodel(FqCodelParams) in alone::fq_codel, "FQ-CoDel.";
     FqCobalt(FqCobaltParams) in alone::fq_cobalt, "FQ-COBALT.";
+    Cake(CakeParams) in alone::cake, "CAKE.";
     FqPie(FqPieParams) in alone::fq_pie, "FQ-PIE.";
     DocsisPie(DocsisPieParams) in alone::docsis_pie, "DOCSIS-PIE.";
     Pi2(Pi2Params) in alone::pi2, "PI2.";

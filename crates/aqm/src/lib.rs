@@ -17,11 +17,11 @@
 //! ```
 //! use penstock_aqm::{Context, Red, RedParams};
 //! use penstock_units::{Duration, QueueLen, Rate};
-//! let link = Context {
-//!     rate: Rate::from_bps(10_000_000).expect("not zero"),
-//!     delay: Duration::from_millis(20),
-//!     buffer: QueueLen::Packets(100.0),
-//! };
+//! let link = Context::new(
+//!     Rate::from_bps(10_000_000).expect("not zero"),
+//!     Duration::from_millis(20),
+//!     QueueLen::Packets(100.0),
+//! );
 //! let mut params = RedParams::default();
 //! params.ceiling.max_p = 0.2;
 //! assert!(Red::new(&params, &link).is_ok());
@@ -47,7 +47,7 @@ mod testing;
 mod verdict;
 
 pub use aqm::{Aqm, Service, Turn};
-pub use context::{Common, Context, QueueUnit, COMMON};
+pub use context::{Common, Context, Hosts, QueueUnit, COMMON};
 pub use discipline::*;
 pub use kind::{Kind, State};
 pub use packet::{Packet, Queue};

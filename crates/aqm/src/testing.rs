@@ -6,11 +6,11 @@ use penstock_units::{Duration, QueueLen, Rate};
 
 /// 10 Mbit/s, 20 ms, 100 packets.
 pub(crate) fn context() -> Context {
-    Context {
-        rate: Rate::from_bps(10_000_000).unwrap(),
-        delay: Duration::from_millis(20),
-        buffer: QueueLen::Packets(100.0),
-    }
+    Context::new(
+        Rate::from_bps(10_000_000).unwrap(),
+        Duration::from_millis(20),
+        QueueLen::Packets(100.0),
+    )
 }
 
 /// A kind's defaults with some keys set, as TOML literals.

@@ -54,11 +54,11 @@ fn setup() -> impl Strategy<Value = Setup> {
     let link = (64_000u64..1_000_000_000, 0u64..500, 1u32..1000);
     (kinds, link).prop_flat_map(|(kind, (bps, ms, buffer))| {
         let kind = &KINDS[kind];
-        let context = Context {
-            rate: Rate::from_bps(bps).unwrap(),
-            delay: Duration::from_millis(ms),
-            buffer: QueueLen::Packets(f64::from(buffer)),
-        };
+        let context = Context::new(
+            Rate::from_bps(bps).unwrap(),
+            Duration::from_millis(ms),
+            QueueLen::Packets(f64::from(buffer)),
+        );
         let one = |p: &'static Param| {
             let name = p.name;
             prop::option::weighted(0.3, in_range(&p.ty)).prop_map(move |v| v.map(|v| (name, v)))
@@ -67,7 +67,7 @@ fn setup() -> impl Strategy<Value = Setup> {
         all.prop_map(move |set| Setup {
             kind: kind.name,
             set: set.into_iter().flatten().collect(),
-            context,
+            context: context.clone(),
         })
     })
 }
@@ -194,11 +194,11 @@ fn loss_under_overload_is_the_gates() {
                 ("gate", Value::Word(gate.into())),
                 ("unit", Value::Word("packets".into())),
             ];
-            let context = Context {
-                rate: Rate::from_bps(10_000_000).unwrap(),
-                delay: Duration::from_millis(20),
-                buffer: QueueLen::Packets(100.0),
-            };
+            let context = Context::new(
+                Rate::from_bps(10_000_000).unwrap(),
+                Duration::from_millis(20),
+                QueueLen::Packets(100.0),
+            );
             let mut aqm = build("red", &values(red, &set), &context).expect("values that fit");
             let mut rng = Rng::stream(11, gate);
             let pkt = Packet { bytes: 1000, ecn: Ecn::NotEct, flow: 0, class: 0 };

@@ -499,7 +499,7 @@ fn span(seconds: f64) -> PyResult<Duration> {
 
 /// `penstock.LinkFacts` of the link.
 fn facts<'py>(module: &Bound<'py, PyModule>, start: &Start<'_>) -> PyResult<Bound<'py, PyAny>> {
-    let Context { rate, delay, buffer } = start.context;
+    let Context { rate, delay, buffer, .. } = start.context;
     let (pkts, bytes) = match buffer {
         QueueLen::Packets(n) => (Some(*n as u64), None),
         QueueLen::Bytes(b) => (None, Some(*b)),

@@ -141,11 +141,11 @@ fn aqm() -> Vec<Json> {
 fn with_defaults(kind: &Kind) -> Discipline {
     let tables: Vec<_> = kind.params.iter().copied().chain([COMMON]).collect();
     let values = Values::defaults(&tables, &kind.defaults, Profile::Rfc);
-    let cx = Context {
-        rate: Rate::from_bps(10_000_000).expect("above 0"),
-        delay: Duration::from_millis(20),
-        buffer: QueueLen::Packets(100.0),
-    };
+    let cx = Context::new(
+        Rate::from_bps(10_000_000).expect("above 0"),
+        Duration::from_millis(20),
+        QueueLen::Packets(100.0),
+    );
     penstock_aqm::build(kind.name, &values, &cx).expect("defaults hold together")
 }
 

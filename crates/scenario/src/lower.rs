@@ -5,6 +5,7 @@ use crate::node::Origin;
 use crate::plan::{Line, Plan, Source, Topology, Traffic};
 use crate::scenario::Scenario;
 use crate::tables::{Access, Ties};
+use penstock_aqm::{Context, Hosts};
 use penstock_sim::{
     App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Pages, Record, Session,
     VideoConfig,
@@ -57,7 +58,15 @@ fn lower(plan: &Plan, seed: u64) -> Config {
     let calls: Vec<usize> =
         (0..plan.traffic.len()).filter(|i| plan.traffic[*i].source.is_call()).collect();
     let groups = plan.traffic.len() + calls.len() + usize::from(!cross.is_empty());
-    let mut build = Build { plan, seed, routes: Routes::default(), hosts: vec![], flows: vec![] };
+    let mut build = Build {
+        plan,
+        seed,
+        routes: Routes::default(),
+        hosts: vec![],
+        identities: vec![],
+        names: BTreeMap::new(),
+        flows: vec![],
+    };
     if !topology.kind.graph {
         // Route 0 goes all the way forward, route 1 all the way back, whatever the traffic.
         build.routes.between(topology, 0, topology.hops());
@@ -72,12 +81,13 @@ fn lower(plan: &Plan, seed: u64) -> Config {
     for (hop, traffic) in cross.iter().enumerate() {
         build.group(groups - 1, &format!("cross/{hop}"), traffic);
     }
+    let hosts = build.flow_hosts();
     Config {
         seed,
         duration,
         measure_from: time(plan.measure.from),
         measure_to: time(plan.measure.to.unwrap_or(duration)),
-        links: links(topology),
+        links: links(topology, &hosts),
         bottleneck: topology.bottleneck,
         measure_links: measures_links(topology),
         ties_by_scheduling: plan.top.ties == Ties::Scheduling,
@@ -106,10 +116,14 @@ fn lead_in(plan: &Plan, groups: usize) -> Option<LeadIn> {
     Some(LeadIn { groups: led, limit })
 }
 
-fn links(topology: &Topology) -> Vec<LinkConfig> {
+fn links(topology: &Topology, hosts: &[Hosts]) -> Vec<LinkConfig> {
     let numbered = (0..).zip(&topology.links);
     let by_ends: BTreeMap<_, u32> = numbered.map(|(i, l)| ((l.from, l.end), i)).collect();
-    topology.links.iter().map(|l| link(l, by_ends.get(&(l.end, l.from)).copied())).collect()
+    let made = (0..).zip(&topology.links).map(|(i, l)| LinkConfig {
+        aqm_context: Context { hosts: hosts.get(i).cloned().unwrap_or_default(), ..l.context() },
+        ..link(l, by_ends.get(&(l.end, l.from)).copied())
+    });
+    made.collect()
 }
 
 /// Whether each link is measured, and not the bottleneck alone: where there are more than a
@@ -128,11 +142,7 @@ fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
         count_in_service: line.common.count_in_service,
         aqm: line.user.clone().map_or(AqmConfig::Kind(line.aqm.name), AqmConfig::User),
         aqm_values: Arc::clone(&line.values),
-        aqm_context: penstock_aqm::Context {
-            rate: line.rate,
-            delay: line.delay,
-            buffer: line.buffer,
-        },
+        aqm_context: line.context(),
         loss: line.loss,
         bleach: line.bleach,
         schedule: line.schedule.clone(),
@@ -180,10 +190,42 @@ struct Build<'a> {
     seed: u64,
     routes: Routes,
     hosts: Vec<HostConfig>,
+    /// For each of `hosts` the number of the host that disciplines take it for: its own, or of
+    /// those that share a name the first one's.
+    identities: Vec<u32>,
+    names: BTreeMap<String, u32>,
     flows: Vec<FlowConfig>,
 }
 
 impl Build<'_> {
+    /// For each link between which hosts each flow passes it: data from its source, ACKs from its
+    /// destination. Nothing where no two flows share a host.
+    fn flow_hosts(&self) -> Vec<Hosts> {
+        let mut seen = vec![false; self.hosts.len()];
+        let hosts = |f: &FlowConfig| [f.src, f.dst].map(|host| self.identities[host as usize]);
+        let mut again = |host: u32| std::mem::replace(&mut seen[host as usize], true);
+        if !self.flows.iter().any(|f| hosts(f).map(&mut again).contains(&true)) {
+            return vec![];
+        }
+        let mut out: Vec<Hosts> = vec![];
+        for link in 0..self.plan.topology.links.len() as u32 {
+            let passed: Vec<bool> = self.routes.list.iter().map(|r| r.contains(&link)).collect();
+            let of = |f: &FlowConfig| {
+                let [src, dst] = hosts(f);
+                if passed[usize::from(f.forward)] {
+                    (src, dst)
+                } else {
+                    (dst, src)
+                }
+            };
+            let made = Hosts::new(self.flows.iter().map(of).collect());
+            // Most links are passed in one of two ways.
+            let made = out.iter().find(|other| **other == made).cloned().unwrap_or(made);
+            out.push(made);
+        }
+        out
+    }
+
     /// The hosts and flows of an entry. `name` names its random streams: a flow added to one entry
     /// does not change the others' numbers.
     fn group(&mut self, group: usize, name: &str, traffic: &Traffic) {
@@ -254,6 +296,12 @@ impl Build<'_> {
             let next = self.hosts.len() as u32;
             let (src, dst) = if traffic.forward { (left, right) } else { (right, left) };
             self.hosts.extend([src, dst]);
+            let named = [&traffic.group.source_host, &traffic.group.destination_host];
+            for (host, name) in (next..).zip(named) {
+                let first =
+                    name.as_ref().map(|name| self.names.entry(name.clone()).or_insert(host));
+                self.identities.push(first.map_or(host, |first| *first));
+            }
             pairs.push((next, next + 1));
         }
         pairs

@@ -188,11 +188,11 @@ fn overloaded(variant: Variant, traffic: &str) -> RunResult {
         "[[traffic]]\nkind = \"cbr\"\nrate = \"24 Mbit/s\"\npacket = \"1500 B\"\nclass = 46\n";
     let mut params = DualPi2Params::default();
     params.own.variant = variant;
-    let link = Context {
-        rate: Rate::from_bps(20_000_000).unwrap(),
-        delay: Duration::from_micros(12_500),
-        buffer: QueueLen::Packets(10_000.0),
-    };
+    let link = Context::new(
+        Rate::from_bps(20_000_000).unwrap(),
+        Duration::from_micros(12_500),
+        QueueLen::Packets(10_000.0),
+    );
     let own = UserAqm::new("rust:claimed", move |_| {
         Ok(Box::new(Claimed(DualPi2::new(&params, &link).expect("its defaults"))))
     });

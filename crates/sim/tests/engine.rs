@@ -27,7 +27,7 @@ fn link(name: &str, aqm: &str) -> LinkConfig {
         count_in_service: false,
         aqm: AqmConfig::Kind(kind.name),
         aqm_values: Arc::new(values),
-        aqm_context: Context { rate, delay, buffer },
+        aqm_context: Context::new(rate, delay, buffer),
         loss: Loss::Bernoulli(0.0),
         bleach: false,
         schedule: Schedule::Steps(vec![]),

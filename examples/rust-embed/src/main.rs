@@ -23,7 +23,7 @@ struct Counts {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rate = Rate::from_bps(10_000_000).ok_or("a link that is down")?;
     let buffer = QueueLen::Packets(f64::from(BUFFER));
-    let link = Context { rate, delay: Duration::from_millis(20), buffer };
+    let link = Context::new(rate, Duration::from_millis(20), buffer);
     let mut params = RedParams::default();
     params.thresholds.min_th = Some(QueueLen::Packets(20.0));
     params.thresholds.max_th = Some(QueueLen::Packets(60.0));

@@ -23,6 +23,7 @@ __all__ = [
     "Ared",
     "Avq",
     "Blue",
+    "Cake",
     "Cbr",
     "Choke",
     "CoDel",
@@ -1230,6 +1231,53 @@ class FqCobalt(_Discipline):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cake(_Discipline):
+    """Tins for classes, fair shares for hosts and flows, COBALT in each queue: home routers' default.
+
+    As FQ-COBALT, and hosts are equal before their flows are: a host with four downloads has no more than one with a
+    single one. Traffic that is marked as voice or as bulk has tins of its own: a call does not wait for downloads,
+    and bulk has what the others leave. In the figure one queue is held: signals come as COBALT's.
+
+    It believes DSCPs: whoever marks downloads as voice has a quarter of the link ahead of the others, and the shares
+    of diffserv8 add up to more than the link, so that low tins starve while high ones are full. ACKs are not thinned
+    out (Linux's ack-filter): a discipline here does not see TCP's header, and on a very asymmetric link ACKs can fill
+    the slow direction. Its tins take the link's rate at the start. Hosts are those that the scenario names; two
+    behind one address are one.
+
+    tins: The tins, by DSCP: all in one; best effort, bulk and latency; those and video; or eight; one of
+        "besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"; default: diffserv3. Source: Linux:
+        sch_cake.
+    isolation: What has a queue, and whether hosts are equal before their flows are; one of "flowblind", "srchost",
+        "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"; default: triple-isolate.
+        Source: Linux: sch_cake.
+    rtt: The largest usual round-trip time: COBALT's interval; its target is a twentieth; a time with its unit, for
+        example "40 ms"; default: 100 ms. Source: Linux: sch_cake, internet.
+    unlimited: Whether tins take turns by deficit round robin, as where no bandwidth is set, and not by clocks at
+        their shares of the link's rate; true or false; default: false. Source: Linux: sch_cake.
+    memory_limit: Bytes in all queues together, `packet_overhead` counted; the link's buffer holds beside it; a size
+        with its unit, for example "1000 B"; left out: four rtt at the link's rate, from 4 MiB to 15503360 B;
+        unlimited: 15503360 B. Source: Linux: sch_cake, memlimit.
+    packet_overhead: What a packet takes of `memory_limit` beside its own bytes; Linux counts the memory of its
+        buffers, for a full frame about 800 B more; a size with its unit, for example "1000 B"; default: 0 B. Source:
+        Linux: truesize.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    Source: Høiland-Jørgensen, Täht, Morton 2018 (CAKE); Linux: sch_cake.
+    """
+
+    kind: ClassVar[str] = "cake"
+    tins: Literal["besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"] | None = None
+    isolation: (
+        Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"]
+        | None
+    ) = None
+    rtt: str | None = None
+    unlimited: bool | None = None
+    memory_limit: str | None = None
+    packet_overhead: str | None = None
+    ecn: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FqPie(_Discipline):
     """Flow queueing with PIE on each queue: flows share the link fairly, each with its own drop probability.
 
@@ -1776,6 +1824,11 @@ class _Traffic(Table):
         (reverse: the last); required in a graph.
     to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    source_host: The host that all flows of the group come from, as disciplines that share a link among hosts see it:
+        groups that name it share it. Each flow keeps its own access link; a text; left out: each flow has its own;
+        web: each pair.
+    destination_host: The host that all flows of the group go to, in the same way; a text; left out: each flow has its
+        own; web: each pair.
     access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
         twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
         of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
@@ -1790,6 +1843,8 @@ class _Traffic(Table):
     from_: str | None = None
     to: str | None = None
     class_: int | None = None
+    source_host: str | None = None
+    destination_host: str | None = None
     access_delay: str | Spec | None = None
 
 

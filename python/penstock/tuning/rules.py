@@ -216,6 +216,7 @@ _CONSTANTS: Mapping[str, Sequence[Rule]] = {
         ("red", "ared", "feng-ared", "mecn", "amecn", "rared", "red-at", "nlred", "wred", "choke"), (_RED_1997,)
     ),
     **dict.fromkeys(_CODELS, (_CODEL,)),
+    "cake": (Rule("CAKE's constant", "Linux: sch_cake", {"rtt": 0.1}),),
     **dict.fromkeys(("pie", "fq-pie"), (_PIE,)),
     "docsis-pie": (
         Rule(

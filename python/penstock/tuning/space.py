@@ -49,6 +49,7 @@ SEARCHED: Mapping[str, Sequence[str]] = {
     "pi2": ("target", "alpha", "beta"),
     "cobalt": ("target", "interval"),
     "fq-cobalt": ("target", "interval"),
+    "cake": ("rtt",),
     "fq-codel": ("target", "interval"),
     "choke": ("min_th", "max_th", "max_p", "w_q"),
     "step": ("threshold",),

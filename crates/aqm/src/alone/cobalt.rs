@@ -135,6 +135,16 @@ impl Law {
         }
     }
 
+    /// Returns the acceptable time in the queue.
+    pub fn target(&self) -> Duration {
+        self.target
+    }
+
+    /// Returns how long the time in the queue may stay above the target.
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
     /// The gap to the next signal, interval/√count.
     fn gap(&self, count: u32) -> Duration {
         let root = libm::sqrt(f64::from(count.max(1)));
@@ -229,6 +239,11 @@ impl Vars {
         self.dropping = true;
         self.drop_next = now;
         self.count = self.count.max(1);
+    }
+
+    /// Returns whether nothing is remembered that time would still change.
+    pub fn is_at_rest(&self, now: Time) -> bool {
+        self.p == 0.0 && self.count == 0 && now >= self.drop_next
     }
 
     /// It was the queue's turn, and nothing waited.

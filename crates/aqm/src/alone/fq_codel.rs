@@ -199,15 +199,15 @@ pub struct FqCodel {
 
 /// What may be held beside a number of packets.
 #[derive(Clone, Copy, Debug)]
-struct Memory {
-    limit: u64,
-    per_packet: u64,
+pub(crate) struct Memory {
+    pub limit: u64,
+    pub per_packet: u64,
 }
 
 impl Memory {
     /// Returns whether a packet of `bytes` does not fit to those that wait.
     #[inline(always)]
-    fn exceeded(&self, q: &Queue, bytes: u32) -> bool {
+    pub fn exceeded(&self, q: &Queue, bytes: u32) -> bool {
         let overhead = (u64::from(q.pkts) + 1).saturating_mul(self.per_packet);
         (q.bytes + u64::from(bytes)).saturating_add(overhead) > self.limit
     }

@@ -2,6 +2,7 @@
 
 pub mod avq;
 pub mod blue;
+pub mod cake;
 pub mod choke;
 pub mod cobalt;
 pub mod codel;

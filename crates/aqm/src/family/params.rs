@@ -145,7 +145,7 @@ impl Base {
         adapter: A,
         columns: &'static [Column<Composed<P, A>>],
     ) -> Composed<P, A> {
-        let Setting { unit, ecn, c, cx } = *setting;
+        let Setting { unit, ecn, c, ref cx } = *setting;
         let mean = unit.mean.0 as f64;
         let sizes = match (self.byte_mode, self.byte_scale) {
             (false, _) => Sizes::Ignored,
@@ -175,7 +175,7 @@ impl Base {
 }
 
 /// The values that every member is made from besides its own parameters.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Setting {
     pub(crate) unit: Unit,
     pub(crate) ecn: bool,
@@ -192,7 +192,7 @@ impl Setting {
         cx: &Context,
     ) -> Result<Self, ParamError> {
         let unit = Unit::of(params, common, cx)?;
-        Ok(Setting { unit, ecn: common.ecn, c: cx.rate.packets_per_sec(unit.mean), cx: *cx })
+        Ok(Setting { unit, ecn: common.ecn, c: cx.rate.packets_per_sec(unit.mean), cx: cx.clone() })
     }
 
     /// Returns the buffer in the unit of the queue.

@@ -28,7 +28,14 @@ impl Hash {
     /// Returns the bits of a flow's number, perturbed and mixed (SplitMix64).
     #[inline(always)]
     pub fn bits(&mut self, flow: u64, rng: &mut Rng) -> u64 {
-        let mut h = *self.perturbation.get_or_insert_with(|| rng.bits()) ^ flow;
+        self.perturbation.get_or_insert_with(|| rng.bits());
+        self.drawn(flow)
+    }
+
+    /// Returns what [`Hash::bits`] does, of a hash that has been asked before.
+    #[inline(always)]
+    pub fn drawn(&self, flow: u64) -> u64 {
+        let mut h = self.perturbation.unwrap_or_default() ^ flow;
         h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         h ^ (h >> 31)

@@ -12,6 +12,7 @@
 //! couples the signals of two sorts of traffic.
 
 pub mod adapter;
+pub mod associative;
 pub mod compose;
 pub mod coupling;
 pub mod estimator;

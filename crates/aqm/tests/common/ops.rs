@@ -57,7 +57,7 @@ impl Setup {
         // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, CHOKe in pairs, PI2
         // and DualPI2 in overload, BLUE in COBALT, DOCSIS-PIE always, and a signal that is told to.
         let drops = ["mecn", "amecn", "custom", "pie", "choke", "pi2", "dualpi2", "cobalt"];
-        let drops = [&drops[..], &["fq-cobalt", "fq-pie", "docsis-pie"]].concat();
+        let drops = [&drops[..], &["fq-cobalt", "cake", "fq-pie", "docsis-pie"]].concat();
         let drops = drops.contains(&self.kind);
         self.ecn() && !drops && !self.set.iter().any(|(k, _)| *k == "mark_p")
     }
@@ -358,11 +358,11 @@ pub fn read(bytes: &[u8]) -> (Setup, u32, Vec<Op>) {
             set.push((p.name, drawn(c, &p.ty)));
         }
     }
-    let context = Context {
-        rate: Rate::from_bps(c.log(64e3, 1e9) as u64).expect("above zero"),
-        delay: Duration::from_millis(u64::from(c.pair() % 500)),
-        buffer: QueueLen::Packets(f64::from(1 + c.pair() % 1000)),
-    };
+    let context = Context::new(
+        Rate::from_bps(c.log(64e3, 1e9) as u64).expect("above zero"),
+        Duration::from_millis(u64::from(c.pair() % 500)),
+        QueueLen::Packets(f64::from(1 + c.pair() % 1000)),
+    );
     let limit = u32::from(1 + c.byte() % 200);
     let mut ops = vec![];
     while !c.0.is_empty() && ops.len() < 1000 {

@@ -128,11 +128,11 @@ impl Replay {
                 of.and_then(|p| p.ty.literal(text)).unwrap_or_else(|| panic!("{key} {text}"));
             values.set(key, value);
         }
-        let context = Context {
-            rate: Rate::from_bps(bps).expect("above zero"),
-            delay: penstock_units::Duration::from_millis(20),
-            buffer: limit,
-        };
+        let context = Context::new(
+            Rate::from_bps(bps).expect("above zero"),
+            penstock_units::Duration::from_millis(20),
+            limit,
+        );
         let aqm = build(name, &values, &context).expect("values that fit");
         let driver = Driver::of(&*aqm, Rng::stream(seed, "aqm/replay"));
         let line = Places {

@@ -23,7 +23,7 @@ fn link(name: &str, ties: bool, loss: f64) -> Link {
         count_in_service: true,
         aqm: AqmConfig::Kind(kind.name),
         aqm_values: Arc::new(values),
-        aqm_context: Context { rate, delay, buffer },
+        aqm_context: Context::new(rate, delay, buffer),
         loss: Loss::Bernoulli(loss),
         bleach: false,
         schedule: Schedule::Steps(vec![]),

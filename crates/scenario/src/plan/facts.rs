@@ -6,7 +6,7 @@ use super::traffic::{Source, Traffic};
 use super::Plan;
 use crate::keys;
 use crate::tables::{Access, Shape};
-use penstock_aqm::{Context, QueueUnit};
+use penstock_aqm::QueueUnit;
 use penstock_units::param::{field, DelaySpec};
 use penstock_units::{Duration, QueueLen, Rate};
 
@@ -194,8 +194,7 @@ impl Topology {
 fn settled(line: &Line) -> Vec<(&'static str, f64)> {
     let mut found = vec![];
     if line.user.is_none() {
-        let context = Context { rate: line.rate, delay: line.delay, buffer: line.buffer };
-        let aqm = penstock_aqm::build(line.aqm.name, &line.values, &context);
+        let aqm = penstock_aqm::build(line.aqm.name, &line.values, &line.context());
         let aqm = aqm.expect("was built when the scenario was checked");
         let params = keys::aqm_params(line.aqm);
         aqm.settled(&mut |name, value| {

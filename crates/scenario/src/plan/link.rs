@@ -61,6 +61,14 @@ pub(crate) struct Line {
     pub modem: Option<Modem>,
 }
 
+impl Line {
+    /// What its discipline may know of it.
+    pub fn context(&self) -> Context {
+        let framing = self.framing.unwrap_or(Framing::NONE);
+        Context { framing, ..Context::new(self.rate, self.delay, self.buffer) }
+    }
+}
+
 /// What stands behind a shaper.
 #[derive(Clone)]
 pub(crate) struct Modem {
@@ -128,7 +136,7 @@ fn line(
         other => other,
     };
     values.put("unit", &unit);
-    let context = Context { rate, delay, buffer };
+    let context = Context::new(rate, delay, buffer);
     if let Err(error) = penstock_aqm::build(aqm.kind.name, &values, &context) {
         return Err(section.param_error(&values, error));
     }

@@ -133,6 +133,17 @@ params! {
         },
         /// Priority class of the group's data.
         pub class: u8 { ty: int(0, 63), unit: "1", default: 0, source: "RFC 2474: DSCP" },
+        /// The host that all flows of the group come from, as disciplines that share a link among
+        /// hosts see it: groups that name it share it. Each flow keeps its own access link.
+        pub source_host: Option<String> {
+            auto: "each flow has its own; web: each pair",
+            quiet: true,
+        },
+        /// The host that all flows of the group go to, in the same way.
+        pub destination_host: Option<String> {
+            auto: "each flow has its own; web: each pair",
+            quiet: true,
+        },
         /// Delay of this group's links on the side of `topology.access`, instead of its `delay`: it
         /// counts twice in a round trip. The links on the other side keep theirs: that of
         /// `topology.egress`, or without one that of `topology.access`.
