@@ -46,7 +46,8 @@ $(VENV)/bin/maturin:
 
 $(BUILT): $(VENV)/bin/maturin $(SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras test,site
-	cargo build --profile $(PROFILE) --quiet -p penstock-emulate
+# Beside the extension, the router finds what that is made of built with the features that it needs itself.
+	cargo build --profile $(PROFILE) --quiet -p penstock-emulate -p penstock-py
 	@touch $@
 
 demo: setup ## the main job: five papers reproduced, a quick run; verdicts here, the report in out/report.html
@@ -80,8 +81,6 @@ test: debs ## minutes: lint, Rust tests, Python tests, examples; with test-slow 
 
 test-rust: lint-rust
 	cargo test --workspace --quiet
-	cargo test --quiet --manifest-path examples/rust-aqm/Cargo.toml --target-dir target
-	cargo test --quiet --manifest-path examples/rust-embed/Cargo.toml --target-dir target
 
 test-python: setup lint-python
 	$(PYTEST) -m 'not slow and not alone and not long'
@@ -92,7 +91,8 @@ test-slow: debs ## what waits for others: virtual machines, browsers, WebAssembl
 
 slow-rust:
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
-	cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
+# Without libFuzzer itself, which is for linking.
+	CUSTOM_LIBFUZZER_PATH=none/libnone.a cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 
 slow-python: setup
 	$(PYTEST) -m 'slow and not alone and not long'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -76,6 +77,16 @@ FIRST = ("test_config_kernel", "test_oracle", "test_lab", "test_site", "test_swe
 LAST = ("test_determinism", "test_examples")
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def debug_build(*target: str) -> Path:
+    """Returns a program of the workspace, built with all of it as `cargo test` did: nothing is compiled again."""
+    line = ["cargo", "build", "--quiet", "--workspace", *target, "--message-format", "json"]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.fail(done.stderr)
+    made = [json.loads(text).get("executable") for text in done.stdout.splitlines()]
+    return Path(next(path for path in made if path))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

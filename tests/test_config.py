@@ -225,6 +225,7 @@ SAMPLES: dict[str, dict[str, object]] = {
     "step": {"kind": "step", "ecn": True},
     "codel": {"kind": "codel"},
     "fq-codel": {"kind": "fq-codel", "ecn": False},
+    "cake": {"kind": "cake"},
     "pie": {"kind": "pie"},
     "fq-pie": {"kind": "fq-pie"},
     "dualpi2": {"kind": "dualpi2"},

@@ -96,8 +96,6 @@ def test_cells_that_go_are_told() -> None:
     state = tc_states.state("cake", options | {"ack-filter": "enabled", "atm": "atm", "overhead": -4})
     told = changes.text(against(state, made_of(state, given=Given()), Place(variant="cake"), Given())).splitlines()
     assert told == [
-        "eth0 root cake diffserv: diffserv3 → besteffort",
-        "eth0 root cake flowmode: dual-dsthost → flows",
         "eth0 root cake ack-filter: enabled → disabled",
         "eth0 root cake raw: off → on",
         "eth0 root cake atm: atm → noatm",

@@ -85,13 +85,14 @@ def test_no_field_is_ignored(where: str, kind: str, name: str) -> None:
     alike.
     """
     base, changed, _ = states(where, kind, name)
-    before, after = reading(base), reading(changed)
+    given_ = Given() if (kind, name) == ("cake", "bandwidth") else RATE  # what the user says comes first
+    before, after = reading(base, given_), reading(changed, given_)
     said = [each for each in after.fate.sentences() if each not in before.fate.sentences()]
     named = [each for each in said if re.search(rf"\b{re.escape(name)}\b", each)]
     differs = scenario(before) != scenario(after)
     gone = len(before.fate.sentences()) > len(after.fate.sentences())
     assert differs or named or gone, (said, after.text)
-    from_text = reading(tc_states.text(changed))
+    from_text = reading(tc_states.text(changed), given_)
     assert scenario(from_text) == scenario(after)
     assert from_text.fate.sentences() == after.fate.sentences()
 
@@ -175,32 +176,33 @@ def test_memory_is_carried_as_full_frames() -> None:
     assert (made["aqm"]["limit"], made["topology"]["bottleneck"]["buffer"]) == (1820, "1820 packets")
 
 
-@pytest.mark.parametrize(
-    ("rate", "target", "interval", "quantum"),
-    [(795_000, 22852.83, 117852.83, 300), (64_000, 283_875, 567_750, 300), (50_000_000, 5000, 100_000, 1514)],
-)
-def test_cakes_times_follow_from_its_rate(rate: int, target: float, interval: float, quantum: int) -> None:
-    options = {**tc_states.OPTIONS["cake"], "bandwidth": rate // 8}
-    made = ps.Scenario.from_toml(reading(tc_states.state("cake", options), Given()).text).resolved["aqm"]
-    seconds = [ps.model.scenario.seconds(made[name]) * 1e6 for name in ("target", "interval")]
-    assert seconds == pytest.approx([target, interval], rel=1e-6)
-    assert made["quantum"] == f"{quantum} B"
+def test_what_cake_does_becomes_cake() -> None:
+    """Words of tc are the scenario's, too; a packet counts what the kernel books of it."""
+    told = {"diffserv": "diffserv4", "flowmode": "dual-dsthost", "rtt": 30000, "memlimit": 4_194_304}
+    options = {**tc_states.OPTIONS["cake"], "bandwidth": 99375, **told}
+    made = reading(tc_states.state("cake", options), Given())
+    resolved = ps.Scenario.from_toml(made.text).resolved
+    aqm = {key: resolved["aqm"][key] for key in ("kind", "tins", "isolation", "rtt", "unlimited", "memory_limit")}
+    assert aqm == {
+        **{"kind": "cake", "tins": "diffserv4", "isolation": "dual-dsthost", "rtt": "30 ms", "unlimited": False},
+        "memory_limit": "4194304 B",
+    }
+    assert (resolved["aqm"]["packet_overhead"], resolved["topology"]["bottleneck"]["rate"]) == ("790 B", "795 kbit/s")
+    again = work.write(ps.Scenario.from_toml(made.text), "tc", Place()).readback["options"]
+    assert {key: again[key] for key in told} == told
+    said = " ".join(made.fate.notes)
+    assert "`class`" in said
+    assert "`destination_host`" in said
 
 
-def test_what_cake_measures_itself_stands_before_the_rule() -> None:
-    tins = [{"target_us": 40_000, "interval_us": 140_000, "flow_quantum": 300}]
-    options = {**tc_states.OPTIONS["cake"], "autorate": "autorate-ingress"}
-    made = reading(tc_states.state("cake", options, tins=tins), Given())
-    assert 'target = "40000 us"\ninterval = "140000 us"\n' in made.text
-
-
-def test_cakes_whole_microseconds_are_its_rule() -> None:
-    """A target of 22.71 us, of which the kernel reports 22."""
-    options = {**tc_states.OPTIONS["cake"], "bandwidth": 10**8, "rtt": 441}
-    made = ps.Scenario.from_toml(
-        reading(tc_states.state("cake", options, tins=[{"target_us": 22, "interval_us": 441}]), Given()).text
-    ).resolved["aqm"]
-    assert (made["target"], made["interval"]) == ("22.71 us", "441.71 us")
+def test_cake_without_a_rate_takes_turns_by_rounds() -> None:
+    options = {**tc_states.OPTIONS["cake"], "bandwidth": "unlimited"}
+    made = reading(tc_states.state("cake", options), Given(rate="10 Mbit/s"))
+    scenario = ps.Scenario.from_toml(made.text)
+    assert scenario.resolved["aqm"]["unlimited"] is True
+    written = work.write(scenario, "tc", Place(shape=True))
+    assert " tbf rate 10000000bit " in written.text
+    assert " cake unlimited rtt " in written.text
 
 
 def test_cells_cost_what_they_cost() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from conftest import ROOT
+from conftest import ROOT, debug_build
 from helpers.real import needs_real_packets
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
@@ -59,15 +59,7 @@ def test_example(example: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="Rust is not installed")
 def test_the_example_in_rust_decides_as_the_one_in_python() -> None:
     file = ROOT / "scenarios" / "load-rises.toml"
-    manifest = ROOT / "examples/rust-aqm/Cargo.toml"
-    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
-    done = subprocess.run(
-        ["cargo", "run", "--quiet", "--manifest-path", str(manifest), "--", str(file)],
-        env={**os.environ, "CARGO_TARGET_DIR": target},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    done = subprocess.run([debug_build("--bin", "rust-aqm"), str(file)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     scenario = ps.Scenario.load(file)
     own = runpy.run_path(str(ROOT / "examples/06_own_discipline.py"))["DelayTarget"](0.04)

@@ -240,7 +240,7 @@ DUMBBELLS = [file for file in sorted(SCENARIOS.glob("*.toml")) if 'kind = "dumbb
 
 
 #: Captures of a minute and more, which tshark takes ten seconds to read.
-LARGE = ("browsers", "hosts", "mixed-ecn", "single-flow", "video")
+LARGE = ("browsers", "cake-hosts", "cake-tins", "dualpi2", "hosts", "mixed-ecn", "single-flow", "video", "wred")
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,11 @@ mod tests {
     /// in 200 packets.
     #[test]
     fn probability_by_hand() {
-        let link = Context::new(Rate::from_bps(1_000_000).unwrap(), Duration::from_millis(10), QueueLen::Packets(50.0));
+        let link = Context::new(
+            Rate::from_bps(1_000_000).unwrap(),
+            Duration::from_millis(10),
+            QueueLen::Packets(50.0),
+        );
         let mut aqm = DelayTarget::new(&link, Duration::from_millis(40));
         for (bytes, p) in [(5001, 0.005), (9000, 0.010), (5000, 0.005)] {
             let now = aqm.next_tick().unwrap();

@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 }
             }
         }
-        arrives = arrives + Duration::from_secs_f64(load.exponential(sending / pace));
+        arrives += Duration::from_secs_f64(load.exponential(sending / pace));
     }
     println!(
         "{} passed, {} of them marked, {} dropped",

@@ -94,6 +94,23 @@ class Codel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cake:
+    """CAKE; `tins` and `isolation` are words of tc, too.
+
+    unlimited: tins take turns by rounds, and something else makes the rate. memory_bytes: of all
+        queues; booked_bytes: what each packet counts there beside its own.
+    """
+
+    tins: str
+    isolation: str
+    rtt_s: float
+    unlimited: bool
+    memory_bytes: float
+    booked_bytes: int
+    kind: str = "cake"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pie:
     """PIE. `flows` and what follows is FQ-PIE's; `None` and zero in PIE itself."""
 
@@ -158,7 +175,7 @@ class Other:
     kind: str
 
 
-Discipline: TypeAlias = Ramp | Step | Codel | Pie | Dual | Tail | Other
+Discipline: TypeAlias = Ramp | Step | Codel | Cake | Pie | Dual | Tail | Other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,7 @@ class Platform:
 PLATFORMS: Mapping[str, Platform] = {
     "tc": Platform(
         doc="Linux: commands of tc",
-        kinds=("red", "ared", "step", "choke", "codel", "fq-codel", "pie", "fq-pie", "dualpi2", "droptail"),
+        kinds=("red", "ared", "step", "choke", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2", "droptail"),
         write=tc.write,
         ranges=tc.RANGES,
         interface=tc.INTERFACE,
@@ -105,7 +105,7 @@ PLATFORMS: Mapping[str, Platform] = {
     ),
     "sqm": Platform(
         doc="OpenWrt: SQM, /etc/config/sqm",
-        kinds=("fq-codel",),
+        kinds=("fq-codel", "cake"),
         write=sqm.write,
         ranges=sqm.RANGES,
         interface=sqm.INTERFACE,

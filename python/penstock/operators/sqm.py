@@ -13,7 +13,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.operators import tc
-from penstock.operators.model import LINUX, Codel, Framing, Place, Range, RefusedError, Tail, Wanted, Written, ranges
+from penstock.operators.model import (
+    LINUX,
+    Cake,
+    Codel,
+    Discipline,
+    Framing,
+    Place,
+    Range,
+    RefusedError,
+    Tail,
+    Wanted,
+    Written,
+    ranges,
+)
 from penstock.operators.tc_delays import HEADER, asked_limit, memory_for
 from penstock.operators.tc_line import RANGES as TC
 from penstock.operators.tc_line import Line
@@ -37,11 +50,16 @@ RANGES = ranges(
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns the configuration of both directions: forward is the upload."""
     dev, wants = INTERFACE.chosen(place), wanted.aqm
-    if not isinstance(wants, Codel) or wants.flows is None:
-        raise RefusedError(f"sqm: it sets fq_codel and cake, which run fq-codel, not {wants.kind}")
-    qdisc = place.variant or "fq_codel"
-    if qdisc not in SCRIPTS:
-        raise RefusedError(f"--as {qdisc}: sqm sets {' or '.join(SCRIPTS)}")
+    able = _able(wants)
+    if not able:
+        raise RefusedError(f"sqm: it sets fq_codel and cake, which run fq-codel and cake, not {wants.kind}")
+    qdisc = place.variant or able[0]
+    if qdisc not in able:
+        raise RefusedError(f"--as {qdisc}: sqm expresses {wants.kind} as {' or '.join(able)}")
+    if isinstance(wants, Cake) and wants.unlimited:
+        made = "unlimited = true: SQM's CAKE makes the rate"
+        written = write(replace(wanted, aqm=replace(wants, unlimited=False)), place)
+        return replace(written, lost=(*written.lost, made))
     arriving, lost, notes = _arriving(wanted)
     rates = {
         name: RANGES[name].value(word, each.rate_bps / 1e3, "whole kbit/s")
@@ -56,7 +74,7 @@ def write(wanted: Wanted, place: Place) -> Written:
         "interface": dev,
         **{name: f"{rate.used:.0f}" for name, rate in rates.items()},
         "qdisc": qdisc,
-        "script": SCRIPTS[qdisc],
+        "script": "layer_cake.qos" if isinstance(wants, Cake) and wants.tins != "besteffort" else SCRIPTS[qdisc],
         **_linklayer(wanted.framing, qdisc),
         "qdisc_advanced": "1",
         "ingress_ecn": "ECN" if arriving.ecn else "NOECN",
@@ -91,12 +109,19 @@ def write(wanted: Wanted, place: Place) -> Written:
     )
 
 
+def _able(aqm: Discipline) -> tuple[str, ...]:
+    """Returns the qdiscs of SQM that run a discipline, the nearest first."""
+    if isinstance(aqm, Cake):
+        return ("cake",)
+    return tuple(SCRIPTS) if isinstance(aqm, Codel) and aqm.flows is not None else ()
+
+
 def _arriving(wanted: Wanted) -> tuple[Wanted, tuple[str, ...], list[str]]:
     """Returns what the download gets, what is lost of what was wanted there, and what should be known
     of it: SQM gives it a queue of the upload's kind in any case.
     """
     there = wanted.opposite
-    if there is not None and isinstance(there.aqm, Codel) and there.aqm.flows is not None:
+    if there is not None and _able(there.aqm) == _able(wanted.aqm):
         return there, there.lost, []
     like = replace(there or wanted, aqm=wanted.aqm, ecn=wanted.ecn, rate_bps=wanted.reverse_rate_bps)
     if there is None or isinstance(there.aqm, Tail):
@@ -185,5 +210,6 @@ def _cake(line: Line, letter: str) -> tuple[dict[str, str], list[str]]:
     """Returns CAKE's options of one direction."""
     told = line.readback
     cells = " ptm" if told.get("atm") == "ptm" else ""
-    more = f"rtt {told['rtt']}us flows nonat memlimit {told['memlimit']}{cells}"
+    tins = "" if told["diffserv"] == "besteffort" else f"{told['diffserv']} nowash "
+    more = f"rtt {told['rtt']}us {tins}{told['flowmode']} nonat memlimit {told['memlimit']}{cells}"
     return {f"{letter}qdisc_opts": f"{more} ingress" if letter == "i" else more}, []

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from penstock.operators import tc_cake as cakes
 from penstock.operators import tc_delays as delays
 from penstock.operators import tc_dual as dual
 from penstock.operators import tc_pie as pies
@@ -75,7 +76,7 @@ def _arriving(dev: str, ifb: str, queue: str) -> str:
 
 def _direction(wanted: Wanted, place: Place, dev: str) -> Written:
     line = line_of(wanted, place.variant)
-    above = delays.shaper(wanted) if place.shape and line.qdisc != "cake" else None
+    above = delays.shaper(wanted) if place.shape and not line.shapes else None
     text = f"tc qdisc del dev {dev} root 2>/dev/null || true\n"
     parent = "root handle 1:"
     lost, notes, values = line.lost, line.notes, line.values
@@ -89,7 +90,7 @@ def _direction(wanted: Wanted, place: Place, dev: str) -> Written:
         readback["shaper"] = {"kind": above.qdisc, "options": above.readback}
         if line.qdisc in ("red", "gred", "choke"):
             lost += ("below a shaper the average does not decay while the link is idle",)
-    elif line.qdisc != "cake":
+    elif not line.shapes:
         notes += (f"the queue forms here only where {dev} itself is the bottleneck; --shape puts tbf above it",)
     if line.tins:
         readback["tins"] = line.tins
@@ -114,7 +115,7 @@ QDISCS: Mapping[str, tuple[str, ...]] = {
     "choke": ("choke",),
     "codel": ("codel",),
     "fq_codel": ("fq-codel",),
-    "cake": ("fq-codel",),
+    "cake": ("cake", "fq-codel"),
     "pie": ("pie",),
     "fq_pie": ("fq-pie",),
     "dualpi2": ("dualpi2",),
@@ -139,7 +140,7 @@ def line_of(wanted: Wanted, qdisc: str | None) -> Line:
         "choke": ramps.choke,
         "codel": delays.codel,
         "fq_codel": delays.codel,
-        "cake": delays.cake,
+        "cake": cakes.cake if kind == "cake" else cakes.as_fq_codel,
         "pie": pies.pie,
         "fq_pie": pies.pie,
         "dualpi2": dual.dualpi2,

@@ -1,4 +1,4 @@
-"""Writes what goes by the time in the queue: `codel`, `fq_codel`, `cake`; and the plain queues.
+"""Writes what goes by the time in the queue: `codel`, `fq_codel`; and the plain queues.
 
 Sources: iproute2's tc/q_*.c, Linux's net/sched/sch_*.c and include/net/codel.h.
 """
@@ -19,6 +19,8 @@ from penstock.operators.tc_line import FRAME, RANGES, Line
 HZ = 250
 #: Memory that the kernel books for a full frame, about.
 FRAME_MEMORY = 2304
+#: What of that is not the frame's own.
+BOOKED = FRAME_MEMORY - FRAME
 #: fq_codel's memory, where it is not told (net/sched/sch_fq_codel.c: 32 MB).
 MEMORY_LIMIT = 32 << 20
 
@@ -126,132 +128,7 @@ def maxpacket(wants: Codel) -> Value:
     return Value(name="maxpacket", wanted=wants.maxpacket_bytes, used=FRAME, unit="B", why=why)
 
 
-def cake_times_us(interval_us: int, rate_bps: float) -> tuple[int, int]:
-    """Returns target and interval in nanoseconds, as sch_cake makes them of `rtt` and the rate
-    (cake_set_rate).
-
-    The target is a twentieth of the interval, but at least one and a half frames' time on the link.
-    """
-    target = max(1, interval_us // 20) * 1000
-    rate = max(64, round(rate_bps) // 8)
-    # The kernel keeps the time of a byte with as many binary digits as fit.
-    shift, per_byte = 34, (10**9 << 34) // rate
-    while per_byte >> 34:
-        per_byte, shift = per_byte >> 1, shift - 1
-    frame = FRAME * per_byte >> shift
-    used = max(frame * 3 // 2, target)
-    return used, max(interval_us * 1000 + used - target, 2 * used)
-
-
-def cake_rtt_us(interval_s: float, rate_bps: float) -> int:
-    """Returns the `rtt` from which sch_cake makes an interval, or the nearest: on a slow link the
-    interval is longer than `rtt` by what the target is longer.
-
-    >>> cake_rtt_us(0.1, 1e9), cake_rtt_us(0.11785283, 795e3)
-    (100000, 100000)
-    """
-    asked = interval_s * 1e6
-    least_target = cake_times_us(20, rate_bps)[0] / 1e3
-    return max(20, round(asked if asked >= 20 * least_target else (asked - least_target) / 0.95))
-
-
-#: What sch_cake reports of the line that `cake` writes, in its order, with blanks for what the line says.
-_CAKE: dict[str, object] = {
-    "bandwidth": None,
-    "diffserv": "besteffort",
-    "flowmode": "flows",
-    "nat": False,
-    "wash": False,
-    "ingress": False,
-    "ack-filter": "disabled",
-    "split_gso": True,
-    "rtt": None,
-    "raw": True,
-    "overhead": 0,
-    "memlimit": None,
-    "fwmark": "0",
-}
-
-
-def cake(wanted: Wanted) -> Line:
-    """Writes sch_cake with one tin: the nearest that it comes to FQ-CoDel."""
-    wants = wanted.aqm
-    assert isinstance(wants, Codel)
-    rtt = RANGES["cake rtt"]
-    rate = RANGES["cake bandwidth"].fit(wanted.rate_bps)
-    told = rtt.fit(cake_rtt_us(wants.interval_s, rate))
-    target_ns, interval_ns = cake_times_us(told, rate)
-    bytes_per_s = rate // 8
-    quantum = max(min(bytes_per_s >> 12, FRAME), 300)
-    asked = asked_limit(wanted, wants)
-    room = RANGES["cake memlimit"]
-    memory = room.fit(max(1, round(asked)) * FRAME_MEMORY)
-    limit = max(1, memory // FRAME_MEMORY)
-    counts = f"CAKE counts memory, of which a full frame takes about {FRAME_MEMORY} B"
-    twentieth = "a twentieth of rtt, at least one and a half frames' time"
-    values = (
-        Value(name="target", wanted=wants.target_s * 1e3, used=target_ns / 1e6, unit="ms", why=twentieth),
-        Value(
-            name="interval",
-            wanted=wants.interval_s * 1e3,
-            used=interval_ns / 1e6,
-            unit="ms",
-            why=rtt.why(wants.interval_s * 1e6, "rtt, and what the target has grown by"),
-        ),
-        Value(name="flows", wanted=wants.flows or 1024, used=1024, why="built in"),
-        Value(name="quantum", wanted=wants.quantum_bytes, used=quantum, unit="B", why="follows from the rate"),
-        Value(name="buffer", wanted=asked, used=limit, unit="packets", why=room.why(asked * FRAME_MEMORY, counts)),
-        *_rate_value("cake bandwidth", wanted.rate_bps, rate),
-    )
-    return Line(
-        qdisc="cake",
-        arguments=(
-            f"bandwidth {rate}bit rtt {told}us besteffort flows nonat nowash no-ack-filter split-gso "
-            f"{cake_framing(wanted.framing)} memlimit {memory}",
-        ),
-        values=values,
-        aqm={
-            "kind": "fq-codel",
-            "ecn": True,
-            "mean_packet": bytes_text(wanted.mean_packet),
-            "target": f"{target_ns / 1e3:.10g} us",
-            "interval": f"{interval_ns / 1e3:.10g} us",
-            "flows": 1024,
-            "quantum": bytes_text(quantum),
-            "limit": min(1_000_000, limit),
-        },
-        buffer=f"{limit} packets",
-        readback=dict(_cake_reports(wanted.framing), bandwidth=bytes_per_s, rtt=told, memlimit=memory),
-        tins=({"target_us": target_ns // 1000, "interval_us": interval_ns // 1000},),
-        lost=tuple(_cake_lost(wanted, wants)),
-        notes=("CAKE makes the rate itself: give it a little less than the line's",),
-    )
-
-
-def cake_framing(framing: Framing | None) -> str:
-    """Returns sch_cake's words for what the rate counts of a packet: of a packet without its header."""
-    if framing in (None, _HEADER_ALONE):
-        return "raw"
-    assert framing is not None
-    return f"{_CELLS[framing.cells]} overhead {framing.overhead} mpu {framing.mpu}"
-
-
-#: What `raw` counts: the packet as the interface has it.
-_HEADER_ALONE = Framing(overhead=14, mpu=0, cells="none")
-_CELLS = {"none": "noatm", "atm": "atm", "ptm": "ptm"}
-
-
-def _cake_reports(framing: Framing | None) -> dict[str, object]:
-    """Returns `_CAKE` with what a line says of the framing."""
-    if framing in (None, _HEADER_ALONE):
-        return dict(_CAKE)
-    assert framing is not None
-    mpu = {"mpu": framing.mpu} if framing.mpu else {}
-    told = {"atm": _CELLS[framing.cells], "overhead": framing.overhead, **mpu}
-    return {**_CAKE, "raw": False, **told}
-
-
-def _rate_value(name: str, wanted_bps: float, told: int) -> tuple[Value, ...]:
+def rate_value(name: str, wanted_bps: float, told: int) -> tuple[Value, ...]:
     """Returns a rate where it is not the wanted one; tc keeps whole bytes per second."""
     used = 8 * (told // 8)
     why = RANGES[name].why(wanted_bps, "whole bytes per second")
@@ -272,7 +149,7 @@ def shaper(wanted: Wanted) -> Line:
     return Line(
         qdisc="tbf",
         arguments=(f"rate {rate}bit burst {burst} limit {limit}{words}",),
-        values=_rate_value("tbf rate", wanted.rate_bps, rate),
+        values=rate_value("tbf rate", wanted.rate_bps, rate),
         aqm={},
         buffer="",
         readback={
@@ -335,16 +212,6 @@ def _tbf_framing(framing: Framing | None) -> tuple[str, dict[str, object], tuple
     if framing.cells == "atm":
         words, told = f"{words} linklayer atm", {**told, "linklayer": "atm"}
     return words, told, tuple(lost)
-
-
-def _cake_lost(wanted: Wanted, wants: Codel) -> list[str]:
-    """Returns what FQ-CoDel has and CAKE has not."""
-    lost = ["CoDel alone: CAKE's drops come from COBALT, which is CoDel with BLUE for full queues"]
-    if not wanted.ecn:
-        lost.append("no ECN: CAKE always marks capable packets")
-    if wants.ce_threshold_s is not None:
-        lost.append("ce_threshold: CAKE has none")
-    return lost
 
 
 def tail(wanted: Wanted) -> Line:

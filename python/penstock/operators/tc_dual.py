@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.operators.model import Dual, Value, Wanted, bytes_text
+from penstock.operators.tc_delays import BOOKED
 from penstock.operators.tc_line import FRAME, RANGES, Line
 
 #: tc's gains are whole 1/256ths.
 GAIN = 256
 #: 1 as the kernel has it.
 MAX = 2**32 - 1
-#: What the kernel books of a full frame beside its bytes: 2304 B in all, about.
-BOOKED = 2304 - FRAME
 
 
 def gain_reported(told: int) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.operators.tc_cake import ISOLATION, TINS
 from penstock.operators.tc_forms import Form
 
 
@@ -112,11 +113,6 @@ def _red(form: Form) -> dict[str, Field]:
 _CE = "aqm.ce_threshold"
 _BUFFER = "topology.bottleneck.buffer"
 _FRAMING = "what a packet takes of the rate beside its own bytes"
-_TINS = "packets are sorted into tins by their DSCP; the scenario has one, as all have where nobody sets a DSCP"
-_HOSTS = (
-    "the rate is shared between hosts, too; the scenario shares it between flows, which is the same where each flow "
-    "has hosts of its own"
-)
 _ACKS = "ACKs that newer ones make superfluous are dropped; the scenario sends them all, which matters on a thin uplink"
 
 _BURSTS = (
@@ -148,23 +144,8 @@ _CAKE = {
         "the box follows the rate that it measures; the scenario's stands still",
         words={"autorate-ingress": "autorate-ingress"},
     ),
-    "diffserv": lost(
-        Form.NAME,
-        _TINS,
-        "diffserv3",
-        harmless=("besteffort",),
-        words={word: word for word in ("besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence")},
-    ),
-    "flowmode": lost(
-        Form.NAME,
-        _HOSTS,
-        "triple-isolate",
-        harmless=("flows", "flowblind"),
-        words={
-            word: word
-            for word in "flowblind srchost dsthost hosts flows dual-srchost dual-dsthost triple-isolate".split()
-        },
-    ),
+    "diffserv": carried(Form.NAME, "aqm.tins", "diffserv3", words={word: word for word in TINS}),
+    "flowmode": carried(Form.NAME, "aqm.isolation", "triple-isolate", words={word: word for word in ISOLATION}),
     "nat": flag("nat", why="the box tells hosts behind a NAT apart; the scenario has no NAT", words={"nonat": False}),
     "wash": flag(
         "wash",
@@ -186,12 +167,12 @@ _CAKE = {
         words={"no-split-gso": False},
         new=True,
     ),
-    "rtt": carried(TIME, "aqm.interval", 100000),
+    "rtt": carried(TIME, "aqm.rtt", 100000),
     "raw": flag("raw", why=_FRAMING, new=True),
     "atm": lost(Form.NAME, _FRAMING, "noatm", words={word: word for word in ("atm", "ptm", "noatm")}),
     "overhead": lost(COUNT, _FRAMING, 0),
     "mpu": lost(COUNT, "a packet counts at least so many bytes of the rate; in the scenario its own size", 0),
-    "memlimit": carried(SIZE, _BUFFER, 0),
+    "memlimit": carried(SIZE, "aqm.memory_limit", 0),
     "fwmark": lost(Form.NAME, "the firewall's mark chooses a packet's tin; the scenario has one", "0"),
 }
 _TBF = {

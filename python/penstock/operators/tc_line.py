@@ -84,7 +84,7 @@ class Line:
 
     arguments: after the qdisc's name; more than one where it takes several commands.
     readback: the options that `tc -d -j qdisc show` will report, all of them. tins: what `-s` adds
-        of CAKE's.
+        of CAKE's. shapes: whether it makes the rate itself.
     """
 
     qdisc: str
@@ -94,5 +94,6 @@ class Line:
     buffer: str
     readback: Mapping[str, Any]
     tins: tuple[Mapping[str, Any], ...] = ()
+    shapes: bool = False
     lost: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

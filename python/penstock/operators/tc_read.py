@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.errors import ScenarioError
 from penstock.operators.state import Given, number, rate_text, table, whole
-from penstock.operators.tc_delays import FRAME_MEMORY, cake_times_us
-from penstock.operators.tc_dual import BOOKED, GAIN, gain_told
+from penstock.operators.tc_cake import ISOLATION, TINS, packets_of
+from penstock.operators.tc_delays import BOOKED, FRAME_MEMORY
+from penstock.operators.tc_dual import GAIN, gain_told
 from penstock.operators.tc_forms import cell_size
 from penstock.operators.tc_line import FRAME
 from penstock.operators.tc_pie import PIE_GAIN, PIE_MOST, pie_reported
@@ -21,10 +22,6 @@ PACKET = 1500
 MOST = 2**32 - 1
 #: Packets that FQ-CoDel of the simulator holds at most.
 MOST_LIMIT = 10**6
-#: Which of cake's tins has what nobody set a DSCP for, as `-s` lists them, and its share of the rate.
-BEST_EFFORT = {"besteffort": (0, 1.0), "diffserv3": (1, 1.0), "diffserv4": (1, 1.0), "precedence": (0, 1.0)}
-BEST_EFFORT["diffserv8"] = (2, (7 / 8) ** 2)
-
 Options = Mapping[str, Any]
 
 
@@ -98,13 +95,6 @@ class Box:
         """Returns the keys of the link for all that."""
         makes_it = self._shaper if self._shaper is not None else self._node
         return {**self.framing(makes_it).keys, **self.size_table(makes_it).keys}
-
-    def tin(self) -> Mapping[str, Any]:
-        """Returns what `-s` says of cake's best-effort tin; nothing where it does not."""
-        tins = self._node.entry.get("tins")
-        place = BEST_EFFORT.get(str(self.options.get("diffserv")), (0, 1.0))[0]
-        found = tins[place] if isinstance(tins, list) and place < len(tins) else None
-        return found if isinstance(found, dict) else {}
 
     def statistic(self, name: str) -> Any:
         """Returns what stands beside the options."""
@@ -311,36 +301,34 @@ def _dualpi2(box: Box) -> Read:
 
 def _cake(box: Box) -> Read:
     options, where = box.options, box.where
-    rtt = whole(options, "rtt", where, 1, MOST)
-    rate = box.own_rate()
-    share = BEST_EFFORT.get(str(options.get("diffserv")), (0, 1.0))[1]
-    times = cake_times_us(rtt, share * rate) if rate else (max(1, rtt // 20) * 1000, rtt * 1000)
-    target_ns, interval_ns = (
-        _measured(rule, box.tin().get(name)) for rule, name in zip(times, ("target_us", "interval_us"), strict=True)
-    )
-    quantum = max(min(int(share * rate / 8) >> 12, FRAME), 300) if rate else FRAME
-    buffer = max(1, _cake_memory(box, rtt, rate) // FRAME_MEMORY)
+    rtt = whole(options, "rtt", where, 20, MOST)
+    memory = _cake_memory(box, rtt, box.own_rate())
     aqm: dict[str, object] = {
-        "kind": "fq-codel",
+        "kind": "cake",
         "mean_packet": f"{PACKET} B",
-        "ecn": True,
-        "target": f"{target_ns / 1e3:.10g} us",
-        "interval": f"{interval_ns / 1e3:.10g} us",
-        "flows": 1 if options.get("flowmode") == "flowblind" else 1024,
-        "quantum": f"{quantum} B",
-        "limit": min(MOST_LIMIT, buffer),
+        "tins": _word(options, "diffserv", where, TINS, "diffserv3"),
+        "isolation": _word(options, "flowmode", where, ISOLATION, "triple-isolate"),
+        "rtt": f"{rtt} us",
+        "unlimited": not isinstance(options.get("bandwidth"), int),
+        "memory_limit": f"{memory} B",
+        "packet_overhead": f"{BOOKED} B",
     }
-    if options.get("flowmode") == "flowblind":
-        box.default_to["flowmode"] = "aqm.flows"
-    return Read(aqm, f"{min(MOST_LIMIT, buffer)} packets")
+    notes: tuple[str, ...] = ()
+    if aqm["tins"] != "besteffort":
+        notes += ("CAKE sorts by DSCP: traffic of the scenario without `class` is best effort",)
+    if aqm["isolation"] not in ("flowblind", "flows"):
+        notes += (
+            "CAKE shares by hosts: flows of the scenario that share one say so by `source_host` and `destination_host`",
+        )
+    return Read(aqm, f"{packets_of(memory)} packets", notes=notes)
 
 
-def _measured(rule_ns: int, told_us: Any) -> int:
-    """Returns what the box reports of itself where that is not what the rule says, but for the rounding of the
-    text, and for the microsecond that the kernel cuts off.
-    """
-    plain = isinstance(told_us, int) and not isinstance(told_us, bool) and 1 <= told_us <= MOST
-    return 1000 * told_us if plain and abs(1000 * told_us - rule_ns) > max(1000, rule_ns // 100) else rule_ns
+def _word(options: Options, key: str, where: str, words: Sequence[str], default: str) -> str:
+    """Returns a word that the scenario has, too."""
+    word = options.get(key, default)
+    if word not in words:
+        raise ScenarioError(f"{where}: {key} {word!r}: none of {', '.join(words)}")
+    return str(word)
 
 
 def _cake_memory(box: Box, rtt: int, rate: float | None) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from penstock._penstock import Facts, LinkFacts, parse_duration, parse_queue, parse_size
 from penstock.model.scenario import Scenario, value_at
 from penstock.operators.model import (
+    Cake,
     Codel,
     Discipline,
     Dual,
@@ -166,13 +167,15 @@ def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
         return _codel(kind, aqm)
     if kind in ("pie", "fq-pie"):
         return _pie(kind, aqm)
+    if kind == "cake":
+        return _cake(aqm, link.settled)
     if kind == "dualpi2":
         return _dual(aqm, link.settled)
     if kind == "droptail":
         return Tail()
     if kind.startswith("python:"):
         raise RefusedError(f"aqm.kind = {kind.removeprefix('python:')!r}: a discipline of your own runs on no router")
-    can = ", ".join(("droptail", *RAMPS, "step", "codel", "fq-codel", "pie", "fq-pie", "dualpi2"))
+    can = ", ".join(("droptail", *RAMPS, "step", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2"))
     raise RefusedError(f"aqm.kind = {kind!r}: no platform here runs it; these run somewhere: {can}")
 
 
@@ -219,6 +222,17 @@ def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
         ce_threshold_s=threshold_s,
         ce_selector=(aqm.get("ce_selector", 0), aqm.get("ce_mask", 0)),
         memory_bytes=None if memory is None else parse_size(memory),
+    )
+
+
+def _cake(aqm: Mapping[str, Any], settled: Mapping[str, float]) -> Cake:
+    return Cake(
+        tins=aqm["tins"],
+        isolation=aqm["isolation"],
+        rtt_s=parse_duration(aqm["rtt"]),
+        unlimited=aqm["unlimited"],
+        memory_bytes=settled["memory_limit"],
+        booked_bytes=int(parse_size(aqm.get("packet_overhead") or "0 B")),
     )
 
 

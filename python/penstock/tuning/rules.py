@@ -216,7 +216,10 @@ _CONSTANTS: Mapping[str, Sequence[Rule]] = {
         ("red", "ared", "feng-ared", "mecn", "amecn", "rared", "red-at", "nlred", "wred", "choke"), (_RED_1997,)
     ),
     **dict.fromkeys(_CODELS, (_CODEL,)),
-    "cake": (Rule("CAKE's constant", "Linux: sch_cake", {"rtt": 0.1}),),
+    "cake": tuple(
+        Rule(f"CAKE's preset {name}", "iproute2: tc-cake(8)", {"rtt": rtt})
+        for name, rtt in (("metro", 0.01), ("regional", 0.03))
+    ),
     **dict.fromkeys(("pie", "fq-pie"), (_PIE,)),
     "docsis-pie": (
         Rule(

@@ -20,8 +20,10 @@
 mod flows;
 mod tins;
 
+pub use self::flows::Isolates;
 use self::flows::{Queues, Share};
-use self::tins::{Choice, Scheme};
+pub use self::tins::Tins;
+use self::tins::{Choice, Scheme, Tin};
 use crate::alone::cobalt::{Law, LawParams};
 use crate::alone::fq_codel::Memory;
 use crate::aqm::{Aqm, Service, Turn};
@@ -31,7 +33,7 @@ use crate::packet::{Packet, Queue};
 use crate::parts::isolation::{Chains, Hash};
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::ParamError;
-use penstock_units::{group, params, words, Bytes, Duration, Ecn, Framing, Rate, Rng, Time};
+use penstock_units::{group, params, Bytes, Duration, Ecn, Framing, Rate, Rng, Time};
 
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {
@@ -67,44 +69,6 @@ group! {
         pub common: Common,
     }
     defaults: [("ecn", "true")],
-}
-
-words! {
-    /// The tins, and which DSCPs belong to which.
-    pub enum Tins {
-        /// One for all.
-        BestEffort = "besteffort",
-        /// Best effort, bulk, latency.
-        Diffserv3 = "diffserv3",
-        /// Best effort, bulk, video, voice.
-        Diffserv4 = "diffserv4",
-        /// Eight, by RFC 4594's classes.
-        Diffserv8 = "diffserv8",
-        /// Eight, by the first three bits of the DSCP.
-        Precedence = "precedence",
-    }
-}
-
-words! {
-    /// What has a queue of its own, and among whom shares are equal.
-    pub enum Isolates {
-        /// All packets share one queue.
-        Flowblind = "flowblind",
-        /// A queue for each source.
-        Srchost = "srchost",
-        /// A queue for each destination.
-        Dsthost = "dsthost",
-        /// A queue for each pair of hosts.
-        Hosts = "hosts",
-        /// A queue for each flow, all equal.
-        Flows = "flows",
-        /// A queue for each flow; sources are equal.
-        DualSrchost = "dual-srchost",
-        /// A queue for each flow; destinations are equal.
-        DualDsthost = "dual-dsthost",
-        /// A queue for each flow; sources and destinations are equal.
-        Triple = "triple-isolate",
-    }
 }
 
 params! {
@@ -147,14 +111,6 @@ const FRAME: u32 = 1514;
 const MOST_MEMORY: u64 = 10_240 * FRAME as u64;
 /// No packet has arrived.
 const NOBODY: (u32, u8, u8, u32) = (u32::MAX, 0, 0, 0);
-
-/// One tin: its place among the others, and its queues.
-#[derive(Clone, Debug)]
-struct Tin {
-    turn: tins::Turns,
-    queues: Queues,
-    law: Law,
-}
 
 /// CAKE.
 #[derive(Clone, Debug)]

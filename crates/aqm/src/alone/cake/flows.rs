@@ -1,12 +1,33 @@
 //! The queues of a tin: deficit round robin, sparse flows first, with a quantum that a host's busy
 //! flows share.
 
-use super::Isolates;
 use crate::alone::cobalt::{Law, Vars};
 use crate::parts::associative::Associative;
 use crate::parts::isolation::{Chain, Chains, List, Listed};
-use penstock_units::Time;
+use penstock_units::{words, Time};
 use std::collections::VecDeque;
+
+words! {
+    /// What has a queue of its own, and among whom shares are equal.
+    pub enum Isolates {
+        /// All packets share one queue.
+        Flowblind = "flowblind",
+        /// A queue for each source.
+        Srchost = "srchost",
+        /// A queue for each destination.
+        Dsthost = "dsthost",
+        /// A queue for each pair of hosts.
+        Hosts = "hosts",
+        /// A queue for each flow, all equal.
+        Flows = "flows",
+        /// A queue for each flow; sources are equal.
+        DualSrchost = "dual-srchost",
+        /// A queue for each flow; destinations are equal.
+        DualDsthost = "dual-dsthost",
+        /// A queue for each flow; sources and destinations are equal.
+        Triple = "triple-isolate",
+    }
+}
 
 /// Queues of a tin, and places for its sources and its destinations.
 const QUEUES: usize = 1024;

@@ -1,7 +1,24 @@
 //! Tins: the classes of traffic, and which of them is served next.
 
-use super::{Tin, Tins};
-use penstock_units::{Rate, Time, TxClock};
+use super::flows::Queues;
+use crate::alone::cobalt::Law;
+use penstock_units::{words, Rate, Time, TxClock};
+
+words! {
+    /// The tins, and which DSCPs belong to which.
+    pub enum Tins {
+        /// One for all.
+        BestEffort = "besteffort",
+        /// Best effort, bulk, latency.
+        Diffserv3 = "diffserv3",
+        /// Best effort, bulk, video, voice.
+        Diffserv4 = "diffserv4",
+        /// Eight, by RFC 4594's classes.
+        Diffserv8 = "diffserv8",
+        /// Eight, by the first three bits of the DSCP.
+        Precedence = "precedence",
+    }
+}
 
 /// A tin as its scheme lists it.
 #[derive(Clone, Copy, Debug)]
@@ -181,6 +198,14 @@ impl Turns {
             self.due = self.due.max(now + long);
         }
     }
+}
+
+/// One tin: its place among the others, and its queues.
+#[derive(Clone, Debug)]
+pub(super) struct Tin {
+    pub turn: Turns,
+    pub queues: Queues,
+    pub law: Law,
 }
 
 /// How tins take turns.
