@@ -24,6 +24,9 @@ enum Combines {
     MeanOf(&'static str),
     /// A ratio or a quantile: it lies between them.
     Between,
+    /// Losses over arrivals: it lies between them. Where nothing arrived in one of them, packets that
+    /// waited may still have been lost in it.
+    Losses,
     /// What was carried over what could have been: it lies between them, unless the link was down
     /// throughout one of them.
     Share,
@@ -38,7 +41,7 @@ enum Combines {
     AtTheEnd,
 }
 
-use Combines::{AtTheEnd, Between, Jain, MeanOf, Pairs, Rate, Share, Spread, Sum};
+use Combines::{AtTheEnd, Between, Jain, Losses, MeanOf, Pairs, Rate, Share, Spread, Sum};
 
 /// Every metric; one name means the same on every level.
 const CLASSES: &[(&[&str], Combines)] = &[
@@ -51,7 +54,8 @@ const CLASSES: &[(&[&str], Combines)] = &[
     (&["pages", "request_repeats"], Sum),
     (&["video_chunks", "video_switches", "video_stalls", "video_stalled_s"], Sum),
     (&["utilization"], Share),
-    (&["loss_ratio", "data_loss_ratio", "data_delay_mean_s"], Between),
+    (&["loss_ratio", "data_loss_ratio"], Losses),
+    (&["data_delay_mean_s"], Between),
     (&["queue_p99_pkts", "delay_p50_s", "delay_p99_s", "fct_p50_s", "fct_p99_s"], Between),
     (&["page_time_p50_s", "page_time_p95_s", "page_time_p99_s"], Between),
     (&["video_stalled_share"], Between),
@@ -172,6 +176,10 @@ fn holds(
             weighted([x, y])
         }
         Between => between(0.0),
+        Losses => match (a, b, both) {
+            (Some(x), None, Some(c)) | (None, Some(x), Some(c)) => c > x || close(x, c),
+            _ => between(0.0),
+        },
         Share => {
             let ([x, y, c], [s, t]) = (of("throughput_bps"), seconds);
             // What could be carried in the one is what could be in both.
