@@ -30,7 +30,7 @@ SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
-.PHONY: help setup demo reproduce nearest evaluate picture stability hosts test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
+.PHONY: help setup demo reproduce nearest evaluate picture stability hosts queues test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -71,6 +71,9 @@ stability: setup ## the fluid model against the simulator, RARED's rule against 
 
 hosts: setup ## what is published of today's senders, against runs: docs/hosts.md, its figures; minutes
 	$(BIN)/python tools/hosts.py
+
+queues: setup ## what is published of today's queues, against runs: docs/queues.md; a minute
+	$(BIN)/python tools/queues.py
 
 # Rust and Python go side by side, each on what the other leaves of two cores.
 SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=2 $(SYNC)

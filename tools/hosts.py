@@ -2,180 +2,23 @@
 
     tools/hosts.py [shares|prague|trips|starts|dctcp|dip|mix…]
 
-Without a name all parts run: minutes. `docs/hosts/expected.csv` has the expectations, which were
-written down before the first run, `docs/hosts/reasons.csv` why one of them did not come true or
-stays open. A part runs its scenarios (`hosts_runs`), keeps its numbers in `docs/hosts/numbers.csv`
-and draws its figure (`hosts_figures`). At the end the tables of `docs/hosts.md` are written again
-from the files, between their marks. The same build gives the same bytes.
+Without a name all parts run: minutes. The expectations were written down before the first run. A
+part runs its scenarios (`hosts_runs`) and draws its figure (`hosts_figures`). The same build gives
+the same bytes.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import os
-import re
 import subprocess
 import sys
-import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeAlias
+from collections.abc import Sequence
 
+from outcomes import ROOT, Found, Numbers, Outcomes, rows, said, write_rows
 from penstock import _files
-from penstock.judging.estimate import Estimate
-from penstock.judging.rules import Above, Below, Within
-from tables import filled, table
+from tables import table
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "hosts.md"
-FOLDER = ROOT / "docs" / "hosts"
-NUMBERS, REASONS = FOLDER / "numbers.csv", FOLDER / "reasons.csv"
-RUN = FOLDER / "run.txt"
 COMMAND = ("run", "scenarios/hosts.toml")
-EXPECTED, DIPS = FOLDER / "expected.csv", FOLDER / "dips.csv"
-
-Rule: TypeAlias = Above | Below | Within
-#: Name → what the runs say.
-Numbers: TypeAlias = Mapping[str, Estimate]
-#: The questions, in the order of the page.
-QUESTIONS = {
-    "shares": "BBR beside CUBIC",
-    "prague": "Prague beside classic senders",
-    "trips": "Round trips",
-    "starts": "The first seconds",
-    "dctcp": "DCTCP",
-    "dip": "Proportional rate reduction",
-    "mix": "All three in one link",
-}
-VERDICTS = {True: "as expected", False: "**not**", None: "open"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expectation:
-    """What one source leads to expect of one number."""
-
-    question: str
-    what: str
-    number: str
-    unit: str
-    rule: Rule
-    source: str
-
-    def verdict(self, found: Estimate | None) -> bool | None:
-        """Returns whether the interval keeps the rule; `None` where it does not decide."""
-        if found is None or found.low is None or found.high is None:
-            return None
-        return self.rule.decided(found.low, found.high)
-
-
-def expectations() -> list[Expectation]:
-    """Returns what was written down before the runs."""
-    return [Expectation(**{**row, "rule": _rule(row["rule"])}) for row in _rows(EXPECTED)]
-
-
-def _rule(words: str) -> Rule:
-    """Returns the rule that is written as `above 80`, `below 2` or `0.9 to 1.1`."""
-    if words.startswith("above "):
-        return Above(float(words[6:]))
-    if words.startswith("below "):
-        return Below(float(words[6:]))
-    low, _, high = words.partition(" to ")
-    return Within(float(low), float(high))
-
-
-def _rows(file: Path) -> list[dict[str, Any]]:
-    """Returns the rows of a file; none where there is no file yet."""
-    if not file.exists():
-        return []
-    with file.open(newline="", encoding="utf-8") as text:
-        return list(csv.DictReader(text))
-
-
-# ---- the files
-
-
-def numbers() -> dict[str, Estimate]:
-    """Returns what the runs said."""
-    return {name: _read(row) for name, row in _numbers().items()}
-
-
-def _numbers() -> dict[str, dict[str, Any]]:
-    return {row["number"]: row for row in _rows(NUMBERS)}
-
-
-def _read(row: Mapping[str, str]) -> Estimate:
-    mean, low, high = (float(row[key]) if row[key] else None for key in ("mean", "low", "high"))
-    half = None if low is None or high is None else (high - low) / 2
-    return Estimate(mean, half, int(row["runs"]), low, high)
-
-
-def keep(part: str, found: Numbers) -> None:
-    """Writes the numbers of a part into their file, in place of its older ones."""
-    kept = {name: row for name, row in _numbers().items() if row["part"] != part}
-    for name, each in found.items():
-        ends = zip(("mean", "low", "high"), (each.mean, each.low, each.high), strict=True)
-        said = {end: "" if x is None else f"{x:.6g}" for end, x in ends}
-        kept[name] = {"part": part, "number": name, **said, "runs": each.n}
-    _write(NUMBERS, ["part", "number", "mean", "low", "high", "runs"], kept)
-
-
-def keep_dips(found: Sequence[tuple[str, float, float]]) -> None:
-    """Writes the dips that a figure shows into their file."""
-    rows = {
-        i: dict(zip(("run", "ms", "packets"), each, strict=True)) for i, each in enumerate(found)
-    }
-    _write(DIPS, ["run", "ms", "packets"], rows)
-
-
-def dips() -> dict[str, list[tuple[float, float]]]:
-    """Returns the dips: name → milliseconds after the mark, packets in the queue."""
-    found: dict[str, list[tuple[float, float]]] = {}
-    for row in _rows(DIPS):
-        found.setdefault(row["run"], []).append((float(row["ms"]), float(row["packets"])))
-    return found
-
-
-def _write(file: Path, columns: Sequence[str], rows: Mapping[Any, Mapping[str, Any]]) -> None:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows[key] for key in sorted(rows))
-    _files.write(file, text.getvalue())
-
-
-def reasons() -> dict[str, str]:
-    """Returns why numbers are not what was expected, by the name of the number."""
-    return {row["number"]: row["reason"] for row in _rows(REASONS)}
-
-
-# ---- the page
-
-
-def page(text: str) -> str:
-    """Returns the page with its tables written again from the files."""
-    rows, found, why = expectations(), numbers(), reasons()
-    text = filled(text, "tools/hosts.py: summary", summary(rows, found))
-    for question in QUESTIONS:
-        own = [each for each in rows if each.question == question]
-        lines = [*judged(own, found), "", *explained(own, found, why)]
-        lines += EXTRA[question](found) if question in EXTRA else []
-        text = filled(text, f"tools/hosts.py: {question}", lines)
-    return text
-
-
-def summary(rows: Sequence[Expectation], found: Numbers) -> list[str]:
-    """Returns how many expectations came true, question by question."""
-    lines = []
-    for question, title in QUESTIONS.items():
-        said = [each.verdict(found.get(each.number)) for each in rows if each.question == question]
-        counts = [str(said.count(verdict)) for verdict in VERDICTS]
-        lines.append([title, str(len(said)), *counts])
-    total = [str(sum(int(line[i]) for line in lines)) for i in range(1, 5)]
-    header = ["question", "expectations", "as expected", "not", "open"]
-    return table(header, [*lines, ["all", *total]], "lr")
 
 
 def table_of_shares(found: Numbers) -> list[str]:
@@ -199,15 +42,40 @@ def shares_of_three(found: Numbers) -> list[str]:
         for aqm in ("droptail", "fq-codel")
     ]
     header = ["share of the goodput, %", "cubic", "bbr", "prague"]
-    shown = RUN.read_text(encoding="utf-8").splitlines() if RUN.exists() else []
+    run = OUTCOMES.folder / "run.txt"
+    shown = run.read_text(encoding="utf-8").splitlines() if run.exists() else []
     console = ["```console", f"$ penstock {' '.join(COMMAND)}", *shown, "```"]
     return ["", *table(header, lines, "lr"), "", *console]
 
 
-EXTRA: Mapping[str, Callable[[Numbers], list[str]]] = {
-    "shares": table_of_shares,
-    "mix": shares_of_three,
-}
+OUTCOMES = Outcomes(
+    name="hosts",
+    questions={
+        "shares": "BBR beside CUBIC",
+        "prague": "Prague beside classic senders",
+        "trips": "Round trips",
+        "starts": "The first seconds",
+        "dctcp": "DCTCP",
+        "dip": "Proportional rate reduction",
+        "mix": "All three in one link",
+    },
+    extra={"shares": table_of_shares, "mix": shares_of_three},
+)
+
+
+def keep_dips(found: Sequence[tuple[str, float, float]]) -> None:
+    """Writes the dips that a figure shows into their file."""
+    columns = ["run", "ms", "packets"]
+    kept = {i: dict(zip(columns, each, strict=True)) for i, each in enumerate(found)}
+    write_rows(OUTCOMES.folder / "dips.csv", columns, kept)
+
+
+def dips() -> dict[str, list[tuple[float, float]]]:
+    """Returns the dips: name → milliseconds after the mark, packets in the queue."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in rows(OUTCOMES.folder / "dips.csv"):
+        found.setdefault(row["run"], []).append((float(row["ms"]), float(row["packets"])))
+    return found
 
 
 def keep_run() -> None:
@@ -216,88 +84,7 @@ def keep_run() -> None:
     wide = {**os.environ, "COLUMNS": "80"}
     ran = subprocess.run(command, cwd=ROOT, env=wide, capture_output=True, text=True, check=True)
     lines = [line.rstrip() for line in ran.stdout.splitlines()]
-    _files.write(RUN, "\n".join(lines).strip("\n") + "\n")
-
-
-def judged(rows: Sequence[Expectation], found: Numbers) -> list[str]:
-    """Returns the expectations of a question, with what the runs say and the verdict."""
-    lines = [
-        [
-            each.what,
-            f"{ruled(each.rule)} {each.unit}".strip(),
-            said(found.get(each.number)),
-            VERDICTS[each.verdict(found.get(each.number))] if found else "–",
-            each.source.replace("*", "\\*"),
-        ]
-        for each in rows
-    ]
-    return table(["what", "expected", "runs", "verdict", "source"], lines, "lrrll")
-
-
-def explained(rows: Sequence[Expectation], found: Numbers, why: Mapping[str, str]) -> Iterator[str]:
-    """Yields the reason of each verdict that is not as expected."""
-    whole = ""
-    for each in rows:
-        whole = whole if each.what.startswith("…") else each.what
-        verdict = each.verdict(found.get(each.number))
-        if found and verdict is not True:
-            word = "Not" if verdict is False else "Open"
-            what = each.what if each.what == whole else f"{whole} {each.what}"
-            reason = why.get(each.number, "No reason is known.")
-            yield from _item(f"{word}: {what}. {_with_numbers(reason, found)}")
-
-
-def _with_numbers(reason: str, found: Numbers) -> str:
-    """Returns a reason with what the runs say in place of each name in braces."""
-    return re.sub(r"\{([^}]+)\}", lambda name: said(found.get(name[1])), reason)
-
-
-def _item(text: str) -> list[str]:
-    """Returns an item of a list, at most 100 columns wide."""
-    return textwrap.wrap(f"- {text}", 100, subsequent_indent="  ", break_on_hyphens=False)
-
-
-def unexplained() -> list[str]:
-    """Returns the numbers whose verdict lacks a reason, and the reasons that no verdict needs."""
-    found, why = numbers(), reasons()
-    wanted = {
-        each.number
-        for each in expectations()
-        if found and each.verdict(found.get(each.number)) is not True
-    }
-    return sorted(wanted ^ why.keys())
-
-
-def ruled(rule: Rule) -> str:
-    """Returns a rule in words.
-
-    >>> ruled(Within(0.9, 1.1))
-    '0.9 to 1.1'
-    """
-    if isinstance(rule, Above):
-        return f"above {rule.bound:g}"
-    if isinstance(rule, Below):
-        return f"below {rule.bound:g}"
-    return f"{rule.low:g} to {rule.high:g}"
-
-
-def said(found: Estimate | None) -> str:
-    """Returns a mean with its interval, the ends as exact as the interval is wide."""
-    if found is None or found.mean is None:
-        return "–"
-    if found.low is None or found.high is None:
-        return f"{found.mean:.3g}"
-    width = found.high - found.low
-    if width <= 1e-9 * max(1.0, abs(found.mean)):
-        return f"{found.mean:.3g}"
-    digits = max(0, min(3, 1 - math.floor(math.log10(width))))
-    mean, low, high = (
-        f"{round(x, digits) + 0.0:.{digits}f}" for x in (found.mean, found.low, found.high)
-    )
-    return f"{mean} ({low} to {high})".replace("-", "−")
-
-
-# ---- the command
+    _files.write(OUTCOMES.folder / "run.txt", "\n".join(lines).strip("\n") + "\n")
 
 
 def main(names: Sequence[str]) -> int:
@@ -305,18 +92,16 @@ def main(names: Sequence[str]) -> int:
     import hosts_figures
     import hosts_runs
 
-    for name in names or QUESTIONS:
-        found = hosts_runs.Found()
+    for name in names or OUTCOMES.questions:
+        found = Found()
         hosts_runs.PARTS[name](found)
-        keep(name, found.numbers)
+        OUTCOMES.keep(name, found.numbers)
         if found.trace:
             keep_dips(found.trace)
         if name == "mix":
             keep_run()
-        hosts_figures.write(name, FOLDER, numbers(), dips())
-    _files.write(PAGE, page(PAGE.read_text(encoding="utf-8")))
-    for name in unexplained():
-        print(f"{REASONS.relative_to(ROOT)}: {name}: verdict and reason do not go together")
+        hosts_figures.write(name, OUTCOMES.folder, OUTCOMES.numbers(), dips())
+    OUTCOMES.write()
     return 0
 
 

@@ -7,39 +7,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import penstock as ps
-from penstock.judging.estimate import ANYWHERE, FROM_ZERO, PERCENT, SHARE, Bounds, Estimate
+from outcomes import ROOT, Found, Trace, Values
+from penstock.judging.estimate import FROM_ZERO, PERCENT, SHARE
 from penstock.runs.result import Result
 
-ROOT = Path(__file__).resolve().parents[1]
 #: Whose keys each scenario replaces.
 BASE = ROOT / "scenarios" / "hosts.toml"
 SEEDS = 10
 #: Bytes of a full packet, as Linux sends it.
 PACKET = 1500
-#: Names of the columns and one row per point: what a figure shows of single runs.
-Trace: TypeAlias = list[tuple[str, float, float]]
-#: A number in each run, seed by seed; `None` where a run has none.
-Values: TypeAlias = Sequence[float | None]
-
-
-@dataclass
-class Found:
-    """What a part measures."""
-
-    numbers: dict[str, Estimate] = field(default_factory=dict)
-    trace: Trace = field(default_factory=list)
-
-    def add(self, name: str, values: Values, bounds: Bounds = ANYWHERE) -> None:
-        """Keeps a number with its interval."""
-        self.numbers[name] = Estimate.of(values, bounds)
 
 
 # ---- scenarios
