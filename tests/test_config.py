@@ -307,6 +307,11 @@ def test_what_no_step_has_is_refused_by_name(keys: dict[str, Any], named: str) -
         write("sonic", kind="step", ecn=True, **keys)
 
 
+def test_marks_for_some_congestion_are_refused_by_name() -> None:
+    with pytest.raises(RefusedError, match=r"aqm\.sce_ramp = '2.5 ms': no platform"):
+        write("tc", kind="codel", ecn=True, sce_ramp="2.5 ms")
+
+
 def test_what_is_kept_is_not_called_lost() -> None:
     assert write("tc", w_q=2.0**-9).lost == ()
     assert write("cisco-ios", w_q=2.0**-9, gate="geometric").lost == ()

@@ -76,6 +76,10 @@ VIEWS = {
         '`identify = "any-ect"`, all are marked from two packets on: a packet takes 0.8 ms here.',
     ),
     "rem": View(runs=64),
+    "sfb": View(
+        set={"target": 10},
+        why="With `target = 10`, which each of the five flows has from 50 packets on.",
+    ),
     "blue": View(
         set={"limit": 50},
         why="Without `limit` only a full buffer raises p_m, and nothing is marked at less.",

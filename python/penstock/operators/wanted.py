@@ -213,6 +213,8 @@ def _ramp(kind: str, aqm: Mapping[str, Any], link: LinkFacts) -> Ramp:
 
 
 def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
+    if "sce_ramp" in aqm:
+        raise RefusedError(f"aqm.sce_ramp = {aqm['sce_ramp']!r}: no platform here marks SCE")
     target_s, interval_s = parse_duration(aqm["target"]), parse_duration(aqm["interval"])
     maxpacket = parse_size(aqm["maxpacket"])
     threshold = aqm.get("ce_threshold")

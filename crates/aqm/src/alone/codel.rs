@@ -68,6 +68,14 @@ params! {
             quiet: true,
             source: "Linux: sch_codel; RFC 8290, section 5.2.7",
         },
+        /// With `ecn`: what CoDel passes and has waited longer than this is marked ECT(1) for some
+        /// congestion (SCE) if it is ECT(0): by chance, with a probability that grows to 1 at
+        /// target.
+        pub sce_ramp: Option<Duration> {
+            auto: "none",
+            quiet: true,
+            source: "draft-morton-tsvwg-sce; chromi/sce: half of target",
+        },
     }
 }
 
@@ -201,8 +209,11 @@ impl Codel {
     pub fn new(p: &CodelParams, cx: &Context) -> Result<Self, ParamError> {
         let _ = Unit::of(p, &p.common, cx)?;
         let control = Control::new(&p.control)?;
-        let ce_threshold = p.own.ce_threshold;
-        Ok(Codel { control, ecn: p.common.ecn, ce_threshold, vars: Vars::default() })
+        let CodelOwn { ce_threshold, sce_ramp } = p.own;
+        if sce_ramp.is_some_and(|start| start >= control.target) {
+            return Err(ParamError::new("sce_ramp", "must be below target"));
+        }
+        Ok(Codel { control, ecn: p.common.ecn, ce_threshold, sce_ramp, vars: Vars::default() })
     }
 }
 
@@ -421,7 +432,21 @@ pub struct Codel {
     control: Control,
     ecn: bool,
     ce_threshold: Option<Duration>,
+    sce_ramp: Option<Duration>,
     vars: Vars,
+}
+
+impl Codel {
+    /// Returns whether a packet that CoDel passes is marked for some congestion.
+    #[inline(always)]
+    fn some_congestion(&self, sojourn: Duration, rng: &mut Rng) -> bool {
+        let Some(start) = self.sce_ramp.filter(|start| sojourn > *start) else { return false };
+        if sojourn >= self.control.target {
+            return true;
+        }
+        let [x, start, end] = [sojourn, start, self.control.target].map(Duration::as_secs_f64);
+        rng.unit() < (x - start) / (end - start)
+    }
 }
 
 impl Aqm for Codel {
@@ -437,12 +462,19 @@ impl Aqm for Codel {
         pkt: &Packet,
         sojourn: Duration,
         q: &Queue,
-        _: &mut Rng,
+        rng: &mut Rng,
     ) -> Verdict {
         let capable = self.ecn && pkt.ecn != Ecn::NotEct;
         let verdict = self.vars.dequeue(&self.control, now, sojourn, q.bytes, capable);
         if verdict == Verdict::Pass && capable && self.ce_threshold.is_some_and(|t| sojourn > t) {
             return Verdict::Mark(Level::Ce, Reason::Early);
+        }
+        if verdict == Verdict::Pass
+            && capable
+            && pkt.ecn == Ecn::Ect0
+            && self.some_congestion(sojourn, rng)
+        {
+            return Verdict::Mark(Level::Incipient, Reason::Early);
         }
         verdict
     }
@@ -733,6 +765,36 @@ mod tests {
             let mut rng = Rng::stream(1, "test");
             assert_eq!(codel.depart(us(9_000), &pkt, waited, &q, &mut rng), want, "{ecn:?}");
         }
+    }
+
+    /// From 2.5 ms to the target of 5 ms: ½ at 3.75 ms, all from 5 ms on. ECT(1) and CE stay as they
+    /// are; what CoDel itself marks is CE.
+    #[test]
+    fn some_congestion_is_told_below_the_target() {
+        let set = [("ecn", "true"), ("sce_ramp", "\"2.5 ms\"")];
+        let mut codel = Codel::new(&params(&KIND, &set), &context()).unwrap();
+        let mut rng = Rng::stream(1, "test");
+        let some = Verdict::Mark(Level::Incipient, Reason::Early);
+        let mut depart = |at, waited, ecn| {
+            let q = Queue { pkts: 9, bytes: 9000, idle_since: None };
+            let pkt = Packet { bytes: 1000, ecn, flow: 0, class: 0 };
+            codel.depart(us(at), &pkt, Duration::from_micros(waited), &q, &mut rng)
+        };
+        let n = (0..10_000).filter(|_| depart(9_000, 3750, Ecn::Ect0) == some).count();
+        assert!((4800..=5200).contains(&n), "{n}");
+        for (at, waited, ecn, want) in [
+            (9_000, 2500, Ecn::Ect0, PASS),
+            (9_000, 4999, Ecn::Ect1, PASS),
+            (9_000, 4999, Ecn::Ce, PASS),
+            (9_000, 4999, Ecn::NotEct, PASS),
+            (10_000, 5000, Ecn::Ect0, some),
+            (110_000, 5000, Ecn::Ect0, MARK),
+        ] {
+            assert_eq!(depart(at, waited, ecn), want, "{at} {waited} {ecn:?}");
+        }
+        let set = [("sce_ramp", "\"5 ms\"")];
+        let error = Codel::new(&params(&KIND, &set), &context()).unwrap_err();
+        assert_eq!(error.to_string(), "sce_ramp: must be below target");
     }
 
     #[test]

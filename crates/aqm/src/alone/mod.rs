@@ -16,4 +16,6 @@ pub mod pi;
 pub mod pi2;
 pub mod pie;
 pub mod rem;
+pub mod sfb;
+pub mod sfq;
 pub mod step;
