@@ -78,6 +78,10 @@ class Codel:
 
     maxpacket_bytes: nothing is dropped while no more waits behind; 1514 is what Linux finds on
         Ethernet. ce_selector: what the DS byte must be for `ce_threshold_s`, and under which bits.
+    memory_bytes: of all queues; `None`: any. booked_bytes: what each packet counts there beside its
+        own.
+    form: keys that say whose CoDel it is, beside `variant`.
+    others: what is asked for and Linux has not, a sentence each.
     """
 
     kind: str
@@ -91,6 +95,9 @@ class Codel:
     ce_threshold_s: float | None = None
     ce_selector: tuple[int, int] = (0, 0)
     memory_bytes: int | None = None
+    booked_bytes: int = 0
+    form: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +119,10 @@ class Cake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pie:
-    """PIE. `flows` and what follows is FQ-PIE's; `None` and zero in PIE itself."""
+    """PIE. `flows` and what follows is FQ-PIE's; `None` and zero in PIE itself.
+
+    others: what is asked for and Linux has not, a sentence each.
+    """
 
     target_s: float
     t_update_s: float
@@ -125,6 +135,7 @@ class Pie:
     rate_estimate: bool
     dq_threshold_bytes: int
     bytemode: bool = False
+    others: tuple[str, ...] = ()
     kind: str = "pie"
     flows: int | None = None
     quantum_bytes: int = 0

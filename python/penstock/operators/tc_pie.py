@@ -47,6 +47,7 @@ def pie(wanted: Wanted) -> Line:
     values = [*_pie_values(wanted, wants, (target_used, period_used), gains), room]
     aqm: dict[str, Any] = {
         "kind": wants.kind,
+        "variant": "linux",
         "ecn": wanted.ecn,
         "mean_packet": bytes_text(wanted.mean_packet),
         "qdelay_ref": seconds_text(target_used),
@@ -70,7 +71,8 @@ def pie(wanted: Wanted) -> Line:
     }
     flags = {"ecn": wanted.ecn, "bytemode": wants.bytemode, "dq_rate_estimator": wants.rate_estimate}
     readback |= {flag: True for flag, on in flags.items() if on}
-    lost = [] if wants.derandomize else ["derandomize: the kernel always spreads its drops (RFC 8033, section 5.4)"]
+    lost = list(wants.others)
+    lost += [] if wants.derandomize else ["derandomize: the kernel always spreads its drops (RFC 8033, section 5.4)"]
     if wants.flows is not None:
         told, more = _queues(wants)
         words += [f"{name} {number}" for name, number in told.items()]

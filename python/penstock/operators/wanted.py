@@ -23,6 +23,8 @@ from penstock.operators.model import (
     Wanted,
     Written,
 )
+from penstock.operators.tc_delays import BOOKED, MEMORY_LIMIT
+from penstock.operators.tc_line import FRAME
 
 #: The kinds that any platform has, and no other.
 RAMPS = ("red", "ared", "choke", "nlred")
@@ -196,7 +198,58 @@ def _ramp(kind: str, aqm: Mapping[str, Any], link: LinkFacts) -> Ramp:
     )
 
 
+#: Key → what Linux's CoDel has (include/net/codel_impl.h), and `variant = "linux"` comes to.
+LINUX_CODEL: Mapping[str, object] = {"control_law": "newton", "above": "after", "clock": "linux", "most_drops": 256}
+#: The same of FQ-CoDel (net/sched/sch_fq_codel.c).
+LINUX_FQ_CODEL: Mapping[str, object] = {
+    **LINUX_CODEL,
+    "behind": "all",
+    "overflow_when": "after",
+    "halve": "bytes",
+    "overflow_counts": True,
+}
+#: The same of PIE (net/sched/sch_pie.c).
+LINUX_PIE: Mapping[str, object] = {
+    "burst_from": "departures",
+    "decay": 63 / 64,
+    "guard_from": "departure",
+    "min_backlog": "3028 B",
+    "dq_average": "rate",
+    "first_update": "500 ms",
+}
+
+
+def _not_linux(aqm: Mapping[str, Any], linux: Mapping[str, object]) -> tuple[str, ...]:
+    """Returns what a discipline asks for and Linux's form of it has not, a sentence each."""
+    told = {key: aqm[key] for key in linux if aqm.get(key) is not None}
+    others = [
+        f"{key} = {value!r}: the kernel's is {linux[key]!r}"
+        for key, value in told.items()
+        if _amount(value) != _amount(linux[key])
+    ]
+    left = [key for key in linux if key not in told]
+    if not _is_linux(aqm) and left:
+        form = f"the kernel has its own form of {', '.join(left)}"
+        others.append(f"variant = 'rfc': {form}; variant = 'linux' simulates it")
+    return tuple(others)
+
+
+def _is_linux(aqm: Mapping[str, Any]) -> bool:
+    """Whether a discipline is the kernel's own form. A quiet key is left out where it has its default."""
+    return bool(aqm.get("variant", "rfc") == "linux")
+
+
+def _amount(value: object) -> object:
+    """Returns a size in bytes and a time in seconds; anything else as it is."""
+    if not isinstance(value, str) or not value[0].isdigit():
+        return value
+    return parse_size(value) if value.endswith("B") else parse_duration(value)
+
+
 def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
+    linux = LINUX_CODEL if kind == "codel" else LINUX_FQ_CODEL
+    form = tuple(key for key in linux if aqm.get(key) is not None)
+    others = _not_linux(aqm, linux)
     target_s, interval_s = parse_duration(aqm["target"]), parse_duration(aqm["interval"])
     maxpacket = parse_size(aqm["maxpacket"])
     threshold = aqm.get("ce_threshold")
@@ -208,8 +261,12 @@ def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
             interval_s=interval_s,
             maxpacket_bytes=maxpacket,
             ce_threshold_s=threshold_s,
+            form=form,
+            others=others,
         )
     memory = aqm.get("memory_limit")
+    if memory is None and _is_linux(aqm):
+        memory = f"{MEMORY_LIMIT} B"
     return Codel(
         kind=kind,
         target_s=target_s,
@@ -222,6 +279,9 @@ def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
         ce_threshold_s=threshold_s,
         ce_selector=(aqm.get("ce_selector", 0), aqm.get("ce_mask", 0)),
         memory_bytes=None if memory is None else parse_size(memory),
+        booked_bytes=parse_size(aqm.get("packet_overhead", "0 B")),
+        form=form,
+        others=others,
     )
 
 
@@ -245,6 +305,7 @@ def _pie(kind: str, aqm: Mapping[str, Any]) -> Pie:
         kind=kind,
         **queues,
         bytemode=aqm.get("bytemode", False),
+        others=_not_linux(aqm, LINUX_PIE),
         target_s=parse_duration(aqm["qdelay_ref"]),
         t_update_s=parse_duration(aqm["t_update"]),
         alpha=aqm["alpha"],
@@ -273,6 +334,9 @@ LINUX_DUAL: Mapping[str, tuple[float, str]] = {
 
 def _dual(aqm: Mapping[str, Any], settled: Mapping[str, float]) -> Dual:
     others = [why for key, (linux, why) in LINUX_DUAL.items() if settled[key] != linux]
+    for key, linux in (("mtu", FRAME), ("packet_memory", BOOKED)):
+        if parse_size(aqm.get(key, "0 B")) not in (0, linux):
+            others.append(f"{key} = {aqm[key]!r}: the kernel's is {linux} B")
     if aqm["scheduler"] != "wrr":
         others.append("scheduler = 'ts-fifo': the kernel shares by bytes, with classic_protection")
     return Dual(
