@@ -222,6 +222,7 @@ SAMPLES: dict[str, dict[str, object]] = {
     "ared": {"kind": "ared"},
     "choke": {"kind": "choke"},
     "nlred": {"kind": "nlred"},
+    "wred": {"kind": "wred", "colour": {"green": {"min_th": 20, "max_th": 60}}},
     "step": {"kind": "step", "ecn": True},
     "codel": {"kind": "codel"},
     "fq-codel": {"kind": "fq-codel", "ecn": False},

@@ -60,6 +60,31 @@ class Ramp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Colour:
+    """A colour of WRED.
+
+    by_dscp: whether it has packets of some DSCPs. precedence: it has those of this drop precedence;
+        without either all that no other has.
+    drops, marks: its ramps; `None`: marks are where drops would be.
+    """
+
+    name: str
+    by_dscp: bool
+    precedence: int | None
+    drops: Ramp
+    marks: Ramp | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coloured:
+    """WRED by colour. average: `shared`, `own` or `rio`."""
+
+    colours: tuple[Colour, ...]
+    average: str
+    kind: str = "wred"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """A threshold above which every packet is marked, as DCTCP wants it.
 
@@ -186,7 +211,7 @@ class Other:
     kind: str
 
 
-Discipline: TypeAlias = Ramp | Step | Codel | Cake | Pie | Dual | Tail | Other
+Discipline: TypeAlias = Ramp | Coloured | Step | Codel | Cake | Pie | Dual | Tail | Other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from penstock._penstock import Facts, LinkFacts, parse_duration, parse_queue, parse_size
@@ -11,6 +12,8 @@ from penstock.model.scenario import Scenario, value_at
 from penstock.operators.model import (
     Cake,
     Codel,
+    Colour,
+    Coloured,
     Discipline,
     Dual,
     Framing,
@@ -164,6 +167,8 @@ def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
         return _ramp(kind, aqm, link)
     if kind == "step":
         return _step(aqm, link)
+    if kind == "wred":
+        return _coloured(aqm, link)
     if kind in ("codel", "fq-codel"):
         return _codel(kind, aqm)
     if kind in ("pie", "fq-pie"):
@@ -176,7 +181,7 @@ def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
         return Tail()
     if kind.startswith("python:"):
         raise RefusedError(f"aqm.kind = {kind.removeprefix('python:')!r}: a discipline of your own runs on no router")
-    can = ", ".join(("droptail", *RAMPS, "step", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2"))
+    can = ", ".join(("droptail", *RAMPS, "wred", "step", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2"))
     raise RefusedError(f"aqm.kind = {kind!r}: no platform here runs it; these run somewhere: {can}")
 
 
@@ -212,6 +217,45 @@ def _ramp(kind: str, aqm: Mapping[str, Any], link: LinkFacts) -> Ramp:
         mark_p=aqm["mark_p"],
         byte_mode=aqm["byte_mode"],
     )
+
+
+def _coloured(aqm: Mapping[str, Any], link: LinkFacts) -> Coloured:
+    """Returns WRED's colours. Raises `RefusedError` for one without thresholds of its own."""
+    colours = []
+    for name, told in (aqm["colour"] or {}).items():
+        for key in ("min_th", "max_th"):
+            if told[key] is None:
+                raise RefusedError(
+                    f"aqm.colour.{name}.{key}: is needed here; the kind's own threshold is for no router"
+                )
+        low, high = (_bytes(told[key], link.mean_packet) for key in ("min_th", "max_th"))
+        drops = Ramp(
+            kind="red",
+            min_bytes=low,
+            max_bytes=high,
+            max_p=aqm["max_p"] if told["max_p"] is None else told["max_p"],
+            w_q=link.settled["w_q"],
+            gate=aqm["gate"],
+            bytes_counted=link.in_bytes,
+            gentle=aqm["gentle"],
+            forced=aqm["forced"],
+            mark_p=aqm["mark_p"],
+            byte_mode=aqm["byte_mode"],
+        )
+        marks = None
+        if told["ecn_max_th"] is not None:
+            begins = low if told["ecn_min_th"] is None else _bytes(told["ecn_min_th"], link.mean_packet)
+            most = drops.max_p if told["ecn_max_p"] is None else told["ecn_max_p"]
+            ends = _bytes(told["ecn_max_th"], link.mean_packet)
+            # Beyond it capable packets are marked, whatever `forced` says.
+            marks = replace(drops, min_bytes=begins, max_bytes=ends, max_p=most, forced="mark", gentle=False)
+        by_dscp, precedence = told["dscp"] is not None, told["drop_precedence"]
+        colours.append(Colour(name=name, by_dscp=by_dscp, precedence=precedence, drops=drops, marks=marks))
+    if not colours:
+        raise RefusedError(
+            "aqm.colour: name the colours here, [aqm.colour.green] and so on; those built in are no router's"
+        )
+    return Coloured(colours=tuple(colours), average=aqm["average"])
 
 
 #: Key → what Linux's CoDel has (include/net/codel_impl.h), and `variant = "linux"` comes to.
