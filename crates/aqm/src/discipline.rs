@@ -119,6 +119,7 @@ disciplines! {
     Choke(ChokeParams) in alone::choke, "CHOKe.";
     Sfb(SfbParams) in alone::sfb, "SFB.";
     Sfq(SfqParams) in alone::sfq, "SFQ.";
+    Afd(AfdParams) in alone::afd, "AFD.";
     Step(StepParams) in alone::step, "Step marking.";
     Custom(CustomParams) in family::custom, "RED's family recombined.";
 }

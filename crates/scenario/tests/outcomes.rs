@@ -66,3 +66,17 @@ fn a_flow_that_does_not_answer_is_pressed() {
     let (sfb, red) = (passes(&text), passes(&text.replace("\"sfb\"", "\"red\"")));
     assert!((10.0..100.0).contains(&sfb) && red > 500.0, "{sfb} {red}");
 }
+
+/// Of four flows one sends two thirds of the link and answers nothing. AFD leaves it about a third;
+/// a quarter would be fair. RED leaves it more than half.
+#[test]
+fn rates_are_nearly_fair_in_one_fifo() {
+    let text = shipped("afd");
+    let share = |text: &str| {
+        let r = simulate(text);
+        goodput(&r, 1) / (goodput(&r, 0) + goodput(&r, 1))
+    };
+    let red = text.replace("\"afd\"", "\"red\"").replace("shadow", "# shadow");
+    let (afd, red) = (share(&text), share(&red));
+    assert!((0.25..0.37).contains(&afd) && red > 0.5, "{afd} {red}");
+}

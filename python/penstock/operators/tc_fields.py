@@ -73,7 +73,7 @@ def flag(name: str, to: str = "", why: str = "", **more: Any) -> Field:
     return Field(form=Form.FLAG, to=to, lost=why, new=more.pop("new", False), words=words)
 
 
-UNREAD = "the simulator has no such discipline"
+UNREAD = "no state of it is read as a scenario"
 
 
 def unread(**forms: Form) -> dict[str, Field]:
@@ -235,7 +235,7 @@ QDISCS: Mapping[str, Qdisc] = {
             "quantum": carried(SIZE, "aqm.quantum", 1514),
             "ce_threshold_selector": carried(Form.MASKED, "aqm.ce_selector", 0),
             "ce_threshold_mask": carried(COUNT, "aqm.ce_mask", 0),
-            "memory_limit": carried(SIZE, "aqm.limit", 2**25),
+            "memory_limit": carried(SIZE, "aqm.memory_limit", 2**25),
             "drop_batch": carried(COUNT, "aqm.drop_batch", 64),
         }
     ),

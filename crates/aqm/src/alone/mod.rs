@@ -1,5 +1,6 @@
 //! Disciplines outside RED's family, one paper or RFC per file.
 
+pub mod afd;
 pub mod avq;
 pub mod blue;
 pub mod cake;
