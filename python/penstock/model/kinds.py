@@ -19,6 +19,7 @@ Spec = Mapping[str, Any]
 
 __all__ = [
     "Access",
+    "Afd",
     "Amecn",
     "Ared",
     "Avq",
@@ -1793,6 +1794,46 @@ class Sfq(_Averaging):
     max_p: float | None = None
     w_q: float | None = None
     harddrop: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Afd(_Discipline):
+    """One FIFO in which each flow is dropped down to a common rate, told by samples.
+
+    Flows above the common rate are cut down to it whatever they answer, and those below lose little, with one FIFO
+    and a few counters. The queue settles at its target. In the figure five flows send alike: where the queue is
+    longer than the target, m_fair falls until they are dropped.
+
+    A rate is known by the samples of some seconds, so that short flows are past before they count, and new ones have
+    a head start. With many flows each has few samples, which err, and a flow that answers pays for each error: beside
+    three downloads a source that answers nothing keeps 44 % of the link with 500 samples, 33 % with 2500, 29 % with
+    10000 (of all packets), where 25 % would be fair. The gains do not scale with the link: m_fair moves by bytes of
+    queue, whatever the shadow buffer holds. With ECN a capable flow that answers nothing is marked and not dropped,
+    so it keeps what it sends.
+
+    target: The queue that the controller aims at; a number of packets, or a size, for example 40, "40 packets" or "30
+        kB"; unit: packets; default: 20. Source: settled here.
+    interval: The time between two updates of m_fair; a time with its unit, for example "40 ms"; default: 6.25 ms.
+        Source: settled here: 160 updates a second.
+    alpha: Gain of the queue at the update before; a number in [0, 1000000]; default: 1.7. Source: settled here.
+    beta: Gain of the queue now; above alpha, so that the two integrate; a number in [0, 1000000]; default: 1.8.
+        Source: settled here.
+    shadow: Samples in the shadow buffer; a whole number in [1, 65536]; unit: packets; default: 500. Source: settled
+        here.
+    sample: One packet in so many is sampled; a number in (0, 1000000]; unit: packets; default: 5. Source: settled
+        here.
+    places: Places of the hash of flows; a whole number in [1, 65536]; default: 1024. Source: settled here.
+    Source: Pan, Breslau, Prabhakar, Shenker 2003.
+    """
+
+    kind: ClassVar[str] = "afd"
+    target: float | str | None = None
+    interval: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    shadow: int | None = None
+    sample: float | None = None
+    places: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
