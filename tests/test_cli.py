@@ -195,7 +195,7 @@ def test_all_disciplines_in_one_command(penstock: Command, small: Path, tmp_path
     compared = list(json.loads(done.stdout)["compared"])
     assert compared[0] == "pi"
     assert sorted(compared) == sorted(set(kinds) - {"custom"})
-    assert len(compared) == 29
+    assert len(compared) == 31
     assert figure.read_text(encoding="utf-8").count("<svg") == 1
     shown = penstock("compare", small, "--aqm", "all", "--seeds", 2).stdout
     assert all(kind in shown for kind in compared)

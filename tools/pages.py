@@ -80,6 +80,10 @@ VIEWS = {
         set={"limit": 50},
         why="Without `limit` only a full buffer raises p_m, and nothing is marked at less.",
     ),
+    "sfb": View(
+        set={"target": 5, "max": 15},
+        why="With its own target of 20 packets five flows would need more than the buffer.",
+    ),
     "avq": View(
         loads=[round(0.9 + 0.005 * i, 3) for i in range(61)],
         why="AVQ looks at the rate of arrivals, so this is over their rate; "

@@ -19,6 +19,7 @@ Spec = Mapping[str, Any]
 
 __all__ = [
     "Access",
+    "Afd",
     "Amecn",
     "Ared",
     "Avq",
@@ -58,6 +59,7 @@ __all__ = [
     "RedAt",
     "Rem",
     "Replay",
+    "Sfb",
     "Step",
     "Video",
     "Voip",
@@ -1629,6 +1631,87 @@ class Choke(_Ramp):
 
     kind: ClassVar[str] = "choke"
     gentle: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sfb(_Discipline):
+    """BLUE for each flow, by eight hashes: signals for flows that answer, a limit for those that do not.
+
+    One FIFO, no state per flow. Flows that answer are signalled as often as their own bins ask for. Of a flow that
+    answers nothing p grows until its bins hold less than target: it keeps a little of the link, and the others have
+    the rest. Only where that is not enough, after some two thousand arrivals, p is 1 and the flow is pressed to
+    penalty_rate.
+
+    It is slow: from 0 to 1 a bin takes 1986 arrivals above the target, and back 21845 to an empty bin. A bin is
+    lowered only by arrivals that find it empty, so that a quiet one keeps what it had. Ten flows that answer nothing
+    share all eight bins with one in four hundred others, which they take down with them until the next rehash. The
+    ten packets a second that still pass of them are too few to train the next hashes, so that a rehash lets them go
+    until they are found again. target counts packets, so that what it means in time depends on the link.
+
+    target: A bin with so many packets raises its probability; a whole number in [1, 65535]; unit: packets; default:
+        20. Source: iproute2: tc-sfb.
+    max: A flow all of whose bins hold so many packets gets no further one in; a whole number in [1, 65535]; unit:
+        packets; default: 25. Source: iproute2: tc-sfb.
+    increment: What an arrival at a bin above the target adds to its probability; a number in [0, 1]; default:
+        0.0005035477226. Source: iproute2: tc-sfb, 33/65535.
+    decrement: What an arrival at an empty bin takes off it; a number in [0, 1]; default: 0.0000457770656. Source:
+        iproute2: tc-sfb, 3/65535.
+    penalty_rate: Packets a second of flows that answer nothing that pass; a number in [0, 1000000000]; unit: 1/s;
+        default: 10. Source: iproute2: tc-sfb.
+    penalty_burst: Of those packets so many at once; a whole number in [0, 1000000]; unit: packets; default: 20.
+        Source: iproute2: tc-sfb.
+    rehash: How often the hashes change; a time with its unit, for example "40 ms"; default: 600 s. Source: iproute2:
+        tc-sfb.
+    warm_up: For how long before that flows that answer nothing train the next ones; a time with its unit, for example
+        "40 ms"; default: 60 s. Source: iproute2: tc-sfb, db.
+    Source: Feng, Kandlur, Saha, Shin 2001; Linux: sch_sfb.
+    """
+
+    kind: ClassVar[str] = "sfb"
+    target: int | None = None
+    max: int | None = None
+    increment: float | None = None
+    decrement: float | None = None
+    penalty_rate: float | None = None
+    penalty_burst: int | None = None
+    rehash: str | None = None
+    warm_up: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Afd(_Discipline):
+    """Fair shares from one FIFO: each flow is signalled by its part of the packets that came last.
+
+    A flow that sends too much loses what is too much, and no other loses for it: a flow at twice its share has every
+    other packet signalled. The queue stands at q_target. The figure holds a queue of five equal flows, to which
+    m_fair comes down within a second where the queue is above the target.
+
+    What counts is a flow's part of some hundred packets, so that with more flows than that, or flows of few packets,
+    the shares are left to chance. TCP's rate follows losses by its own law: AFD gives equal signals for equal rates,
+    and flows with a longer round trip still get less where they cannot reach the fair share. The gains are for one
+    rate: on slow links m_fair swings.
+
+    q_target: Queue that is aimed at; a number of packets, or a size, for example 40, "40 packets" or "30 kB"; unit:
+        packets; default: 50. Source: published implementations of Pan et al. 2003.
+    alpha: Gain of the queue at the last update; below beta; a number in (0, 1000]; default: 1.7. Source: published
+        implementations of Pan et al. 2003.
+    beta: Gain of the queue now; a number in (0, 1000]; default: 1.8. Source: published implementations of Pan et al.
+        2003.
+    interval: Time between updates of m_fair; a time with its unit, for example "40 ms"; default: 6.25 ms. Source:
+        published implementations of Pan et al. 2003: 160 Hz.
+    shadow: Packets that the shadow buffer holds; a whole number in [10, 100000]; unit: packets; default: 500. Source:
+        left open.
+    sample: The part of the arriving packets that goes there; a number in [0.001, 1]; default: 0.2. Source: left open.
+    Source: Pan, Breslau, Prabhakar, Shenker 2003.
+    """
+
+    kind: ClassVar[str] = "afd"
+    q_target: float | str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    interval: str | None = None
+    shadow: int | None = None
+    sample: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 //! Disciplines outside RED's family, one paper or RFC per file.
 
+pub mod afd;
 pub mod avq;
 pub mod blue;
 pub mod cake;
@@ -16,4 +17,5 @@ pub mod pi;
 pub mod pi2;
 pub mod pie;
 pub mod rem;
+pub mod sfb;
 pub mod step;

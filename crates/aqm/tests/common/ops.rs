@@ -55,9 +55,9 @@ impl Setup {
     /// Whether a key sets the probability above which capable packets are dropped.
     fn marks_all(&self) -> bool {
         // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, CHOKe in pairs, PI2
-        // and DualPI2 in overload, BLUE in COBALT, DOCSIS-PIE always, and a signal that is told to.
+        // and DualPI2 in overload, BLUE in COBALT and SFB, DOCSIS-PIE always, and a signal that is told to.
         let drops = ["mecn", "amecn", "custom", "pie", "choke", "pi2", "dualpi2", "cobalt"];
-        let drops = [&drops[..], &["fq-cobalt", "cake", "fq-pie", "docsis-pie"]].concat();
+        let drops = [&drops[..], &["fq-cobalt", "cake", "fq-pie", "docsis-pie", "sfb"]].concat();
         let drops = drops.contains(&self.kind);
         self.ecn() && !drops && !self.set.iter().any(|(k, _)| *k == "mark_p")
     }
