@@ -299,6 +299,20 @@ def test_what_is_lost_is_named_and_exact_refuses_it(to: str, keys: dict[str, Any
         ps.config(scenario(**keys), to, exact=10.0, seeds=0)
 
 
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({"kmax": 40}, r"aqm\.kmax = '40 packets': .*w_q = 1"),
+        ({"sojourn": "1 ms"}, r"aqm\.sojourn = '1 ms'"),
+        ({"few": 2}, r"aqm\.few = 2"),
+        ({"of": "phantom"}, r"aqm\.of = 'phantom'"),
+    ],
+)
+def test_what_no_step_has_is_refused_by_name(keys: dict[str, Any], named: str) -> None:
+    with pytest.raises(RefusedError, match=named):
+        write("sonic", kind="step", ecn=True, **keys)
+
+
 def test_what_is_kept_is_not_called_lost() -> None:
     assert write("tc", w_q=2.0**-9).lost == ()
     assert write("cisco-ios", w_q=2.0**-9, gate="geometric").lost == ()

@@ -1720,12 +1720,15 @@ class Step(_Discipline):
 
     Made for DCTCP, which reads the fraction of marked packets: the instantaneous queue, without average or chance,
     tells it exactly when the queue is above K. With DCTCP the queue stands around K, at full utilisation if K is
-    above about a seventh of the bandwidth-delay product.
+    above about a seventh of the bandwidth-delay product. With `of = "phantom"` DCTCP gives up a tenth of the link,
+    and next to nothing waits but bursts.
 
     For TCP that halves its window at a mark (RFC 3168) it is too harsh: K must then be a whole bandwidth-delay
     product, or the link idles. All flows are marked at once and back off at once. A packet that is not ECN-capable
     passes by default and competes with the others by filling the buffer; with `not_capable = "drop"` it loses
-    everything above K, its SYNs too. The paper does not say which of the two is meant.
+    everything above K, its SYNs too. The paper does not say which of the two is meant. A threshold in time below the
+    time of a packet marks all that waits at all: `few` spares a queue so short. A phantom queue drains at a share of
+    the rate that the link began with; senders that are not paced, as HULL's are, still send bursts that wait.
 
     threshold: K: a packet that finds more than this waiting is marked; a number of packets, or a size, for example
         40, "40 packets" or "30 kB"; unit: packets; default: 20. Source: Alizadeh et al. 2010, section 4: K = 20 at 1
@@ -1733,13 +1736,38 @@ class Step(_Discipline):
     not_capable: What becomes of a packet above the threshold that may not be marked; "drop" is what a switch does
         that marks with RED; one of "pass", "drop"; default: pass. Source: left open by Alizadeh et al. 2010; RFC
         8257, section 5.1.
+    kmax: From threshold up to this length packets are marked by a ramp, from it on always; a number of packets, or a
+        size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: no ramp. Source: switches with RED
+        whose weight is 1; DCQCN: Zhu et al. 2015.
+    pmax: The ramp's probability just below its end; a number in (0, 1]; left out: 1. Source: as kmax.
+    spread: How the ramp's marks are spread: by chance, or evenly, by a count; one of "recur", "random"; left out:
+        random. Source: RFC 9332, Figure 4.
+    sojourn: In the place of threshold: a packet that has waited longer is marked as it leaves; a time with its unit,
+        for example "40 ms"; left out: a threshold of length. Source: RFC 9332, appendix A; Linux: sch_dualpi2, 1 ms.
+    sojourn_max: The end of the ramp, with sojourn; a time with its unit, for example "40 ms"; left out: no ramp.
+        Source: as sojourn.
+    few: No mark while at most so many packets are there, the one in question among them; a whole number in [0,
+        1000000]; unit: packets; default: 0. Source: RFC 9332, Figure 7: 1.
+    of: The queue that decides: the one that waits, or a phantom, of which threshold and kmax are lengths then. HULL's
+        threshold is 6 kB at 1 Gbit/s, 15 kB at 10 Gbit/s; one of "queue", "phantom"; default: queue. Source: phantom:
+        Alizadeh et al. 2012.
+    gamma: γ: the phantom's rate as a share of the link's; a number in (0, 1]; left out: 0.95. Source: Alizadeh et al.
+        2012.
     ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
-    Source: Alizadeh et al. 2010 (DCTCP); RFC 8257.
+    Source: Alizadeh et al. 2010 (DCTCP); RFC 8257; HULL: Alizadeh et al. 2012.
     """
 
     kind: ClassVar[str] = "step"
     threshold: float | str | None = None
     not_capable: Literal["pass", "drop"] | None = None
+    kmax: float | str | None = None
+    pmax: float | None = None
+    spread: Literal["recur", "random"] | None = None
+    sojourn: str | None = None
+    sojourn_max: str | None = None
+    few: int | None = None
+    of: Literal["queue", "phantom"] | None = None
+    gamma: float | None = None
     ecn: bool | None = None
 
 

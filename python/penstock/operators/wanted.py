@@ -157,12 +157,11 @@ def _facts(scenario: Scenario) -> Facts:
 
 
 def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
-    kind, mean = str(aqm["kind"]), link.mean_packet
+    kind = str(aqm["kind"])
     if kind in RAMPS:
         return _ramp(kind, aqm, link)
     if kind == "step":
-        threshold = _bytes(aqm["threshold"], mean)
-        return Step(threshold_bytes=threshold, bytes_counted=link.in_bytes, not_capable=aqm["not_capable"])
+        return _step(aqm, link)
     if kind in ("codel", "fq-codel"):
         return _codel(kind, aqm)
     if kind in ("pie", "fq-pie"):
@@ -177,6 +176,23 @@ def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
         raise RefusedError(f"aqm.kind = {kind.removeprefix('python:')!r}: a discipline of your own runs on no router")
     can = ", ".join(("droptail", *RAMPS, "step", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2"))
     raise RefusedError(f"aqm.kind = {kind!r}: no platform here runs it; these run somewhere: {can}")
+
+
+#: Keys of `step` that no platform's step has → why.
+STEP_NOWHERE: Mapping[str, str] = {
+    "kmax": 'a platform\'s step has no ramp; kind = "red" with w_q = 1 is one on the queue as it is',
+    "sojourn": "the platforms' steps look at the queue's length",
+    "few": "the platforms' steps look at the threshold alone",
+    "of": "no platform here has a phantom queue",
+}
+
+
+def _step(aqm: Mapping[str, Any], link: LinkFacts) -> Step:
+    for key, why in STEP_NOWHERE.items():
+        if key in aqm:
+            raise RefusedError(f"aqm.{key} = {aqm[key]!r}: {why}")
+    threshold = _bytes(aqm["threshold"], link.mean_packet)
+    return Step(threshold_bytes=threshold, bytes_counted=link.in_bytes, not_capable=aqm["not_capable"])
 
 
 def _ramp(kind: str, aqm: Mapping[str, Any], link: LinkFacts) -> Ramp:

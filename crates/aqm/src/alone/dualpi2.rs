@@ -17,6 +17,7 @@ use crate::context::{Common, Context, Unit};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
 use crate::parts::coupling::{Base, Identify};
+use crate::parts::gate::{recur, Spread};
 use crate::parts::signal::Classic;
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::{int, num, num_open, ParamError};
@@ -77,16 +78,6 @@ words! {
         Linux = "linux",
         /// DOCSIS 3.1 low latency.
         Docsis = "docsis",
-    }
-}
-
-words! {
-    /// How signals are spread.
-    pub enum Spread {
-        /// Probabilities are added up, and a signal is due where the sum passes 1.
-        Recur = "recur",
-        /// By chance.
-        Random = "random",
     }
 }
 
@@ -386,17 +377,6 @@ pub struct DualPi2 {
     delays: [Duration; 2],
     coupled: u64,
     native_signals: u64,
-}
-
-/// `count` grows by `p`, and a signal is due where it passes 1 (RFC 9332, Figure 4).
-#[inline(always)]
-fn recur(count: &mut f64, p: f64) -> bool {
-    *count += p;
-    let due = *count > 1.0;
-    if due {
-        *count -= 1.0;
-    }
-    due
 }
 
 /// The controller of these parameters.

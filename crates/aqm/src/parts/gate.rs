@@ -17,6 +17,27 @@ words! {
     }
 }
 
+words! {
+    /// How signals are spread.
+    pub enum Spread {
+        /// Probabilities are added up, and a signal is due where the sum passes 1.
+        Recur = "recur",
+        /// By chance.
+        Random = "random",
+    }
+}
+
+/// `count` grows by `p`, and a signal is due where it passes 1 (RFC 9332, Figure 4).
+#[inline(always)]
+pub fn recur(count: &mut f64, p: f64) -> bool {
+    *count += p;
+    let due = *count > 1.0;
+    if due {
+        *count -= 1.0;
+    }
+    due
+}
+
 /// The way in which packet sizes enter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sizes {

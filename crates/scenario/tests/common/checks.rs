@@ -69,8 +69,10 @@ fn ranges(config: &Config, r: &RunResult) {
         assert!(g.1[jain].is_none_or(|j| j >= 1.0 / n - 1e-9 && j <= 1.0 + 1e-9), "{g:?}");
     }
     // What waits when the window begins may be dropped in it, without having arrived in it.
+    let kind = config.links[config.bottleneck].aqm.name();
     let drops_waiting = service(config).evicts()
-        || ["codel", "cobalt"].contains(&config.links[config.bottleneck].aqm.name());
+        || ["codel", "cobalt"].contains(&kind)
+        || kind == "step" && service(config) == Service::AtDeparture;
     if !drops_waiting || config.measure_from.as_nanos() == 0 {
         within("loss_ratio", 0.0, 1.0);
         within("data_loss_ratio", 0.0, 1.0);
