@@ -170,10 +170,14 @@ def test_nodrop_is_named_with_what_it_does() -> None:
     assert said[0].startswith("red nodrop: the box lets packets pass that may not be marked")
 
 
-def test_memory_is_carried_as_full_frames() -> None:
+def test_memory_is_carried_with_what_the_kernel_books_of_a_packet() -> None:
     options = {**tc_states.OPTIONS["fq_codel"], "memory_limit": 4 << 20}
-    made = ps.Scenario.from_toml(reading(tc_states.state("fq_codel", options)).text).resolved
-    assert (made["aqm"]["limit"], made["topology"]["bottleneck"]["buffer"]) == (1820, "1820 packets")
+    made = ps.Scenario.from_toml(reading(tc_states.state("fq_codel", options)).text)
+    keys = ("variant", "limit", "memory_limit", "packet_overhead")
+    assert [made.resolved["aqm"][key] for key in keys] == ["linux", 10240, "4194304 B", "790 B"]
+    again = work.write(made, "tc", Place())
+    assert (again.readback["options"]["memory_limit"], again.lost) == (4 << 20, ())
+    assert " memory_limit 4194304 " in again.text
 
 
 def test_what_cake_does_becomes_cake() -> None:

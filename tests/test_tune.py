@@ -299,6 +299,12 @@ def settings(kind: str, *goals: str) -> dict[str, Mapping[str, float]]:
         ("codel", "defaults", {"target": 0.005, "interval": 0.1}),  # RFC 8289, section 4.4
         ("codel", "interval of the longest round trip, target 5 % of it", {"target": 0.01, "interval": 0.2}),
         ("codel", "interval of the longest round trip, target 10 % of it", {"target": 0.02, "interval": 0.2}),
+        ("dualpi2", "defaults", {"target": 0.015, "rtt_max": 0.1, "k": 2}),  # RFC 9332, appendix A.1
+        ("dualpi2", "DualPI2 at 20 ms", {"target": 0.02, "rtt_max": 0.1, "k": 2}),
+        ("dualpi2", "gains for the longest round trip", {"target": 0.015, "rtt_max": 0.2, "k": 2}),
+        ("fq-pie", "PIE at 20 ms", {"qdelay_ref": 0.02, "alpha": 0.125, "beta": 1.25}),
+        ("cobalt", "interval of the longest round trip, target 5 % of it", {"target": 0.01, "interval": 0.2}),
+        ("wred", "Floyd's automatic setting at 20 ms", {"min_th": 12, "max_th": 38, "max_p": 0.1, "w_q": 0.0008}),
         ("step", "a seventh of the bandwidth-delay product", {"threshold": 36}),  # 1250 · 0.2 / 7 = 35.7
         ("rem", "REM's constants at 20 ms", {"gamma": 0.001, "alpha": 0.1, "b_star": 25}),
         ("blue", "defaults", {"d2": 0.00025, "d1": 0.0025, "freeze_time": 0.1}),

@@ -60,6 +60,31 @@ class Ramp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Colour:
+    """A colour of WRED.
+
+    by_dscp: whether it has packets of some DSCPs. precedence: it has those of this drop precedence;
+        without either all that no other has.
+    drops, marks: its ramps; `None`: marks are where drops would be.
+    """
+
+    name: str
+    by_dscp: bool
+    precedence: int | None
+    drops: Ramp
+    marks: Ramp | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coloured:
+    """WRED by colour. average: `shared`, `own` or `rio`."""
+
+    colours: tuple[Colour, ...]
+    average: str
+    kind: str = "wred"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """A threshold above which every packet is marked, as DCTCP wants it.
 
@@ -78,6 +103,10 @@ class Codel:
 
     maxpacket_bytes: nothing is dropped while no more waits behind; 1514 is what Linux finds on
         Ethernet. ce_selector: what the DS byte must be for `ce_threshold_s`, and under which bits.
+    memory_bytes: of all queues; `None`: any. booked_bytes: what each packet counts there beside its
+        own.
+    form: keys that say whose CoDel it is, beside `variant`.
+    others: what is asked for and Linux has not, a sentence each.
     """
 
     kind: str
@@ -91,6 +120,9 @@ class Codel:
     ce_threshold_s: float | None = None
     ce_selector: tuple[int, int] = (0, 0)
     memory_bytes: int | None = None
+    booked_bytes: int = 0
+    form: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +144,10 @@ class Cake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pie:
-    """PIE. `flows` and what follows is FQ-PIE's; `None` and zero in PIE itself."""
+    """PIE. `flows` and what follows is FQ-PIE's; `None` and zero in PIE itself.
+
+    others: what is asked for and Linux has not, a sentence each.
+    """
 
     target_s: float
     t_update_s: float
@@ -125,6 +160,7 @@ class Pie:
     rate_estimate: bool
     dq_threshold_bytes: int
     bytemode: bool = False
+    others: tuple[str, ...] = ()
     kind: str = "pie"
     flows: int | None = None
     quantum_bytes: int = 0
@@ -175,7 +211,7 @@ class Other:
     kind: str
 
 
-Discipline: TypeAlias = Ramp | Step | Codel | Cake | Pie | Dual | Tail | Other
+Discipline: TypeAlias = Ramp | Coloured | Step | Codel | Cake | Pie | Dual | Tail | Other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

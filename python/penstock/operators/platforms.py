@@ -48,7 +48,7 @@ PLATFORMS: Mapping[str, Platform] = {
     ),
     "sonic": Platform(
         doc="SONiC switches: WRED_PROFILE of the config DB",
-        kinds=("red", "ared", "step"),
+        kinds=("red", "ared", "wred", "step"),
         write=sonic.write,
         ranges=sonic.RANGES,
         interface=sonic.INTERFACE,

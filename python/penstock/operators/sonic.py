@@ -2,8 +2,8 @@
 
 Facts: sonic-buildimage's sonic-wred-profile.yang (revision 2026-06-23: names, ranges, defaults) and
 sonic-swss's orchagent/qosorch.cpp, which sets SAI's weight to 0: no average. The fields
-`ecn_<colour>_…` of that revision, which mark at other thresholds than those that drop, are known
-here but not written: a scenario has one pair.
+`ecn_<colour>_…` of that revision, which mark at other thresholds than those that drop, are written
+where a colour of `wred` has thresholds of its own for marks.
 """
 
 from __future__ import annotations
@@ -11,10 +11,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from penstock.operators import wred
-from penstock.operators.model import Names, Place, Range, Wanted, Written, bytes_text, ranges, slug
+from penstock.operators.model import (
+    Colour,
+    Coloured,
+    Names,
+    Place,
+    Range,
+    RefusedError,
+    Value,
+    Wanted,
+    Written,
+    bytes_text,
+    ranges,
+    slug,
+)
 
 NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9_]{0,31}")
 COLOURS = ("green", "yellow", "red")
@@ -45,25 +59,117 @@ RANGES = ranges(
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns the profile, all colours alike, and the queue that it is bound to."""
     dev, name = INTERFACE.chosen(place), slug(wanted.name, "A-Za-z0-9_")
+    if isinstance(wanted.aqm, Coloured):
+        return _coloured(wanted, wanted.aqm, dev, name)
     told = wred.in_bytes(
         wanted, "sonic", (RANGES["min_threshold"], RANGES["max_threshold"]), RANGES["drop_probability"], None
     )
+    profile = _ends(dict.fromkeys(COLOURS, told))
+    return _written(
+        wanted, (dev, name), profile, Written(text="", values=told.values, aqm=told.aqm, buffer="", lost=told.lost)
+    )
+
+
+def _ends(told: Mapping[str, wred.InBytes], prefix: str = "", share: str = "drop") -> dict[str, str]:
+    """Returns the thresholds and the probability of each colour."""
+    return {
+        f"{prefix}{colour}_{field}": str(number)
+        for colour, each in told.items()
+        for field, number in (
+            ("min_threshold", each.low),
+            ("max_threshold", each.high),
+            (f"{share}_probability", each.share),
+        )
+    }
+
+
+def _written(wanted: Wanted, where: tuple[str, str], ends: Mapping[str, str], told: Written) -> Written:
+    """Returns the document with a profile.
+
+    where: the port, and the profile's name. told: what becomes of the scenario, without the text.
+    """
+    dev, name = where
     profile = {f"wred_{colour}_enable": "true" for colour in COLOURS}
-    profile["ecn"] = "ecn_all" if wanted.ecn else "ecn_none"
-    for colour in COLOURS:
-        profile[f"{colour}_min_threshold"] = str(told.low)
-        profile[f"{colour}_max_threshold"] = str(told.high)
-        profile[f"{colour}_drop_probability"] = str(told.share)
+    profile |= {"ecn": "ecn_all" if wanted.ecn else "ecn_none", **ends}
     document = {"WRED_PROFILE": {name: profile}, "QUEUE": {f"{dev}|0": {"wred_profile": name}}}
-    return Written(
+    return replace(
+        told,
         text=json.dumps(document, indent=4) + "\n",
-        values=told.values,
-        aqm=told.aqm,
         buffer=bytes_text(wanted.buffer_bytes),
-        lost=told.lost,
         notes=(
             "load it with `sonic-cfggen -j FILE --write-to-db`; QUEUE binds it to queue 0 of the port",
             wred.elsewhere(wanted, "in the switch's buffer profiles"),
+            *told.notes,
+        ),
+    )
+
+
+def _colours(aqm: Coloured) -> dict[str, Colour]:
+    """Returns the scenario's colour for each of the switch's: yellow is drop precedence 2, red 3, green all
+    else. Raises `RefusedError` where that is not how the scenario has them.
+    """
+    by = {each.precedence: each for each in aqm.colours if not each.by_dscp}
+    named = next((each.name for each in aqm.colours if each.by_dscp), None)
+    if named is not None:
+        raise RefusedError(f"aqm.colour.{named}.dscp: a switch's colours are green, yellow and red, by drop_precedence")
+    if 1 in by and None in by:
+        raise RefusedError(
+            f"aqm.colour.{by[1].name}.drop_precedence = 1: is green on a switch, as is what has no drop precedence "
+            f"(aqm.colour.{by[None].name})"
+        )
+    others = by.get(None) or by.get(1)
+    assert others is not None  # The scenario has a colour for every packet.
+    return {colour: by.get(y) or others for colour, y in zip(COLOURS, (1, 2, 3), strict=True)}
+
+
+def _coloured(wanted: Wanted, wants: Coloured, dev: str, name: str) -> Written:
+    """Returns the profile of colours that differ."""
+    values: list[Value] = []
+    lost: list[str] = []
+    table: dict[str, dict[str, Any]] = {}
+    ends: dict[str, str] = {}
+    asked = _colours(wants)
+    if wants.average != "shared":
+        lost.append(f"average = {wants.average!r}: the thresholds of each colour act on the whole queue")
+    for (colour, each), y in zip(asked.items(), (None, 2, 3), strict=True):
+        table[colour] = {} if y is None else {"drop_precedence": y}
+        ramps = [("", "drop", each.drops)]
+        if wanted.ecn and each.marks is not None:
+            ramps.append(("ecn_", "mark", each.marks))
+        for prefix, share, ramp in ramps:
+            # What is dropped beyond a ramp of its own cannot be marked.
+            apart = share == "drop" and len(ramps) > 1
+            told = wred.in_bytes(
+                replace(wanted, aqm=ramp, ecn=wanted.ecn and not apart),
+                "sonic",
+                (RANGES["min_threshold"], RANGES["max_threshold"]),
+                RANGES["drop_probability"],
+                None,
+            )
+            ends |= _ends({colour: told}, prefix, share)
+            numbers = ("min_th", "max_th", "max_p")
+            table[colour] |= {f"{prefix}{key}": told.aqm[key] for key in numbers}
+            values += [
+                replace(value, name=f"{colour} {prefix}{value.name}")
+                for value in told.values
+                if value.name != "w_q" or not values
+            ]
+            lost += [said for said in told.lost if said not in lost]
+    box = {key: told.aqm[key] for key in ("unit", "mean_packet", "w_q", "gate", "gentle")}
+    box |= {"kind": "wred", "ecn": wanted.ecn, "forced": "mark" if wanted.ecn else "drop"}
+    return _written(
+        wanted,
+        (dev, name),
+        ends,
+        Written(
+            text="",
+            values=tuple(replace(each, name="w_q") if each.name.endswith(" w_q") else each for each in values),
+            aqm={**box, "average": "shared", "colour": table},
+            buffer="",
+            lost=tuple(lost),
+            notes=(
+                "a packet's colour is for the switch's maps and meters: AFx2 is yellow here, AFx3 red, all else green",
+            ),
         ),
     )
 

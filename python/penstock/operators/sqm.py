@@ -27,7 +27,7 @@ from penstock.operators.model import (
     Written,
     ranges,
 )
-from penstock.operators.tc_delays import HEADER, asked_limit, memory_for
+from penstock.operators.tc_delays import HEADER, asked_limit, queue_words, threshold_words
 from penstock.operators.tc_line import RANGES as TC
 from penstock.operators.tc_line import Line
 
@@ -187,13 +187,8 @@ def _fq_codel(wanted: Wanted, letter: str, kbit_per_s: int) -> tuple[dict[str, s
     own = adapted_us(kbit_per_s)
     pinned = (target, interval) != own
     limit = TC["codel limit"].fit(asked_limit(wanted, wants))
-    numbers = {"flows": wants.flows or 0, "quantum": wants.quantum_bytes, "drop_batch": wants.drop_batch}
     more = {"interval": f"{interval}us"} if pinned else {}
-    more |= {key: str(TC[f"fq_codel {key}"].fit(number)) for key, number in numbers.items()}
-    if (memory := memory_for(limit)) is not None:
-        more["memory_limit"] = str(memory)
-    if wants.ce_threshold_s is not None:
-        more["ce_threshold"] = f"{TC['codel ce_threshold'].fit(wants.ce_threshold_s * 1e6)}us"
+    more |= queue_words(wants, limit) | threshold_words(wants)
     options = {f"{letter}limit": str(limit)}
     options |= {f"{letter}target": f"{target}us"} if pinned else {}
     options[f"{letter}qdisc_opts"] = " ".join(f"{key} {each}" for key, each in more.items())

@@ -131,7 +131,7 @@ def line_of(wanted: Wanted, qdisc: str | None) -> Line:
     kind = wanted.aqm.kind
     able = [name for name, kinds in QDISCS.items() if kind in kinds]
     if not able:
-        raise RefusedError(f"tc: no qdisc of Linux runs {kind}")
+        raise RefusedError(f"tc: no qdisc is written for {kind}")
     if qdisc is not None and qdisc not in able:
         raise RefusedError(f"--as {qdisc}: tc expresses {kind} as {' or '.join(able)}")
     write_as: dict[str, Callable[[Wanted], Line]] = {

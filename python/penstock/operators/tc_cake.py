@@ -6,7 +6,7 @@ Sources: iproute2's tc/q_cake.c, Linux's net/sched/sch_cake.c.
 from __future__ import annotations
 
 from penstock.operators.model import Cake, Codel, Framing, Value, Wanted, bytes_text
-from penstock.operators.tc_delays import BOOKED, FRAME_MEMORY, asked_limit, rate_value
+from penstock.operators.tc_delays import BOOKED, FRAME_MEMORY, asked_limit, booked, rate_value
 from penstock.operators.tc_line import FRAME, RANGES, Line
 
 #: tc's words for the tins and for what has a queue.
@@ -54,7 +54,8 @@ def as_fq_codel(wanted: Wanted) -> Line:
     quantum = max(min(rate // 8 >> 12, FRAME), 300)
     asked = asked_limit(wanted, wants)
     room = RANGES["cake memlimit"]
-    memory = room.fit(max(1, round(asked)) * FRAME_MEMORY)
+    needed = max(1, round(asked)) * FRAME_MEMORY
+    memory = room.fit(min(needed, needed if wants.memory_bytes is None else wants.memory_bytes))
     limit = max(1, memory // FRAME_MEMORY)
     counts = f"CAKE counts memory, of which a full frame takes about {FRAME_MEMORY} B"
     twentieth = "a twentieth of rtt, at least one and a half frames' time"
@@ -68,6 +69,8 @@ def as_fq_codel(wanted: Wanted) -> Line:
             why=rtt.why(wants.interval_s * 1e6, "rtt, and what the target has grown by"),
         ),
         Value(name="flows", wanted=wants.flows or 1024, used=1024, why="built in"),
+        Value(name="drop_batch", wanted=wants.drop_batch, used=1, unit="packets", why="CAKE drops one by one"),
+        *booked(wants, max(1, round(asked))),
         Value(name="quantum", wanted=wants.quantum_bytes, used=quantum, unit="B", why="follows from the rate"),
         Value(name="buffer", wanted=asked, used=limit, unit="packets", why=room.why(asked * FRAME_MEMORY, counts)),
         *rate_value("cake bandwidth", wanted.rate_bps, rate),
@@ -84,6 +87,7 @@ def as_fq_codel(wanted: Wanted) -> Line:
             "interval": f"{interval_ns / 1e3:.10g} us",
             "flows": 1024,
             "quantum": bytes_text(quantum),
+            "drop_batch": 1,
             "limit": min(1_000_000, limit),
         },
         buffer=f"{limit} packets",
@@ -190,9 +194,10 @@ _NO_ECN = "no ECN: CAKE always marks capable packets"
 
 def _lost(wanted: Wanted, wants: Codel) -> list[str]:
     """Returns what FQ-CoDel has and CAKE has not."""
-    lost = ["CoDel alone: CAKE's drops come from COBALT, which is CoDel with BLUE for full queues"]
+    cobalt = "CoDel alone: CAKE's drops come from COBALT, which is CoDel with BLUE for full queues"
+    lost = [f"{cobalt}, and has no {', '.join(('maxpacket', 'variant', *wants.form))}"]
     if not wanted.ecn:
         lost.append(_NO_ECN)
     if wants.ce_threshold_s is not None:
-        lost.append("ce_threshold: CAKE has none")
+        lost.append(f"ce_threshold{', ce_selector, ce_mask' if wants.ce_selector[1] else ''}: CAKE has none")
     return lost

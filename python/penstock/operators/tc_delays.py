@@ -58,10 +58,40 @@ def asked_limit(wanted: Wanted, wants: Codel | Pie) -> float:
     return room if wants.flows is None else min(wants.limit_pkts, room)
 
 
-def memory_for(limit: int) -> int | None:
-    """Returns fq_codel's memory_limit where its default would not hold so many full frames."""
-    memory = limit * FRAME_MEMORY
-    return None if memory <= MEMORY_LIMIT else RANGES["fq_codel memory_limit"].fit(memory)
+def memory_told(wants: Codel, limit: int) -> int:
+    """Returns fq_codel's memory_limit: as asked for, else its default, or more where that would not hold
+    so many full frames.
+    """
+    asked = max(MEMORY_LIMIT, limit * FRAME_MEMORY) if wants.memory_bytes is None else wants.memory_bytes
+    return RANGES["fq_codel memory_limit"].fit(asked)
+
+
+def queue_words(wants: Codel, limit: int) -> dict[str, str]:
+    """Returns fq_codel's words for its queues and their memory, which is left out where it is the default."""
+    asked = {"flows": wants.flows or 0, "quantum": wants.quantum_bytes, "drop_batch": wants.drop_batch}
+    words = {key: str(RANGES[f"fq_codel {key}"].fit(number)) for key, number in asked.items()}
+    memory = memory_told(wants, limit)
+    return words if memory == MEMORY_LIMIT else {**words, "memory_limit": str(memory)}
+
+
+def threshold_words(wants: Codel) -> dict[str, str]:
+    """Returns CoDel's words for the threshold of its marks, and for the packets that it holds for."""
+    if wants.ce_threshold_s is None:
+        return {}
+    words = {"ce_threshold": f"{RANGES['codel ce_threshold'].fit(wants.ce_threshold_s * 1e6)}us"}
+    selector, mask = wants.ce_selector
+    return {**words, "ce_threshold_selector": f"{selector:#x}/{mask:#x}"} if mask else words
+
+
+def booked(wants: Codel, limit: int) -> tuple[Value, ...]:
+    """Returns what a packet takes of the memory beside its own bytes, where the scenario says so, or has
+    a memory that may be used up before so many full frames wait.
+    """
+    scarce = wants.memory_bytes is not None and wants.memory_bytes < limit * FRAME_MEMORY
+    if wants.booked_bytes in (0, BOOKED) and not scarce:
+        return ()
+    why = "the kernel counts the memory of a packet"
+    return (Value(name="packet_overhead", wanted=wants.booked_bytes, used=BOOKED, unit="B", why=why),)
 
 
 def codel(wanted: Wanted) -> Line:
@@ -77,37 +107,36 @@ def codel(wanted: Wanted) -> Line:
     readback |= {"target": codel_reported(target), "interval": codel_reported(interval)}
     readback |= {"ecn": True} if wanted.ecn else {}
     arguments = f"limit {limit} target {target}us interval {interval}us"
-    aqm: dict[str, Any] = {"kind": wants.kind, "ecn": wanted.ecn, "mean_packet": bytes_text(wanted.mean_packet)}
+    aqm: dict[str, Any] = {"kind": wants.kind, "variant": "linux", "ecn": wanted.ecn}
+    aqm |= {"mean_packet": bytes_text(wanted.mean_packet)}
     aqm |= {"target": seconds_text(target_value.used), "interval": seconds_text(interval_value.used)}
     if wants.flows is not None:
         flows = RANGES["fq_codel flows"].value("flows", wants.flows)
         quantum = RANGES["fq_codel quantum"].value("quantum", wants.quantum_bytes)
         batch = RANGES["fq_codel drop_batch"].value("drop_batch", wants.drop_batch)
         numbers = {"flows": int(flows.used), "quantum": int(quantum.used), "drop_batch": int(batch.used)}
-        memory = memory_for(limit) if wants.memory_bytes is None else wants.memory_bytes
+        memory = memory_told(wants, limit)
         if wants.memory_bytes is not None:
             limits = RANGES["fq_codel memory_limit"].value("memory_limit", wants.memory_bytes)
-            memory = int(limits.used)
-            values.append(limits)
-            aqm["memory_limit"] = bytes_text(memory)
-        elif memory is not None and memory < limit * FRAME_MEMORY:
+            values += [limits] if limits.error or memory != MEMORY_LIMIT else []
+        elif memory < limit * FRAME_MEMORY:
             why = f"{RANGES['fq_codel memory_limit'].said}, and a full frame takes about {FRAME_MEMORY} B"
             buffer = replace(buffer, used=memory // FRAME_MEMORY, why=why)
-        told = numbers | ({} if memory is None else {"memory_limit": memory})
-        arguments += "".join(f" {key} {number}" for key, number in told.items())
-        readback |= numbers | {"memory_limit": memory or MEMORY_LIMIT}
+        arguments += "".join(f" {key} {word}" for key, word in queue_words(wants, limit).items())
+        readback |= numbers | {"memory_limit": memory}
         aqm |= numbers | {"quantum": bytes_text(quantum.used), "limit": int(buffer.used)}
+        aqm |= {"memory_limit": bytes_text(memory), "packet_overhead": bytes_text(BOOKED)}
+        values += booked(wants, limit)
         # What is as it was asked for, and rarely chosen, needs no line of its own.
         values += [*([flows] if flows.error else []), quantum, *([batch] if batch.error else [])]
     if wants.ce_threshold_s is not None:
         threshold, value = _codel_time("ce_threshold", wants.ce_threshold_s)
-        arguments += f" ce_threshold {threshold}us"
+        arguments += "".join(f" {key} {word}" for key, word in threshold_words(wants).items())
         readback["ce_threshold"] = codel_reported(threshold)
         aqm["ce_threshold"] = seconds_text(value.used)
         values.append(value)
         selector, mask = wants.ce_selector
         if mask:
-            arguments += f" ce_threshold_selector {selector:#x}/{mask:#x}"
             readback |= {"ce_threshold_selector": selector, "ce_threshold_mask": mask}
             aqm |= {"ce_selector": selector, "ce_mask": mask}
     aqm["maxpacket"] = f"{FRAME} B"
@@ -119,6 +148,7 @@ def codel(wanted: Wanted) -> Line:
         aqm=aqm,
         buffer=f"{int(buffer.used)} packets",
         readback=readback,
+        lost=wants.others,
     )
 
 

@@ -235,7 +235,7 @@ QDISCS: Mapping[str, Qdisc] = {
             "quantum": carried(SIZE, "aqm.quantum", 1514),
             "ce_threshold_selector": carried(Form.MASKED, "aqm.ce_selector", 0),
             "ce_threshold_mask": carried(COUNT, "aqm.ce_mask", 0),
-            "memory_limit": carried(SIZE, "aqm.limit", 2**25),
+            "memory_limit": carried(SIZE, "aqm.memory_limit", 2**25),
             "drop_batch": carried(COUNT, "aqm.drop_batch", 64),
         }
     ),

@@ -47,6 +47,7 @@ def pie(wanted: Wanted) -> Line:
     values = [*_pie_values(wanted, wants, (target_used, period_used), gains), room]
     aqm: dict[str, Any] = {
         "kind": wants.kind,
+        "variant": "linux",
         "ecn": wanted.ecn,
         "mean_packet": bytes_text(wanted.mean_packet),
         "qdelay_ref": seconds_text(target_used),
@@ -70,7 +71,7 @@ def pie(wanted: Wanted) -> Line:
     }
     flags = {"ecn": wanted.ecn, "bytemode": wants.bytemode, "dq_rate_estimator": wants.rate_estimate}
     readback |= {flag: True for flag, on in flags.items() if on}
-    lost = [] if wants.derandomize else ["derandomize: the kernel always spreads its drops (RFC 8033, section 5.4)"]
+    lost = _losses(wants)
     if wants.flows is not None:
         told, more = _queues(wants)
         words += [f"{name} {number}" for name, number in told.items()]
@@ -78,7 +79,6 @@ def pie(wanted: Wanted) -> Line:
         aqm |= {"flows": told["flows"], "quantum": bytes_text(told["quantum"]), "limit": limit}
         aqm |= {"mark_ecnth": told["ecn_prob"] / 100}
         values += more
-        lost += ["full: the kernel drops the arriving packet"] if wants.fattest else []
     return Line(
         qdisc="pie" if wants.flows is None else "fq_pie",
         arguments=(" ".join(words),),
@@ -88,6 +88,16 @@ def pie(wanted: Wanted) -> Line:
         readback=readback,
         lost=tuple(lost),
     )
+
+
+def _losses(wants: Pie) -> list[str]:
+    """Returns what the kernel does not do, a sentence each."""
+    lost = list(wants.others)
+    if not wants.derandomize:
+        lost.append("derandomize: the kernel always spreads its drops (RFC 8033, section 5.4)")
+    if wants.fattest:
+        lost.append("full: the kernel drops the arriving packet")
+    return lost
 
 
 def _queues(wants: Pie) -> tuple[dict[str, int], list[Value]]:

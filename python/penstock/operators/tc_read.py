@@ -10,7 +10,7 @@ from typing import Any
 from penstock.errors import ScenarioError
 from penstock.operators.state import Given, number, rate_text, table, whole
 from penstock.operators.tc_cake import ISOLATION, TINS, packets_of
-from penstock.operators.tc_delays import BOOKED, FRAME_MEMORY
+from penstock.operators.tc_delays import BOOKED
 from penstock.operators.tc_dual import GAIN, gain_told
 from penstock.operators.tc_forms import cell_size
 from penstock.operators.tc_line import FRAME
@@ -176,7 +176,9 @@ def _codel(box: Box) -> Read:
     options, where = box.options, box.where
     aqm: dict[str, object] = {
         "kind": "codel",
+        "variant": "linux",
         "mean_packet": f"{PACKET} B",
+        "maxpacket": f"{FRAME} B",
         "ecn": _on(options, "ecn"),
         "target": f"{codel_time(whole(options, 'target', where, 1, MOST))} us",
         "interval": f"{codel_time(whole(options, 'interval', where, 1, MOST))} us",
@@ -193,18 +195,15 @@ def _fq_codel(box: Box) -> Read:
     special: dict[str, str | None] = {}
     if limit < told:
         special["limit"] = f"the simulator holds {MOST_LIMIT} packets at most"
+    # Older releases of tc do not say it; the variant's is the kernel's default.
+    memory: dict[str, object] = {}
     if "memory_limit" in options:
-        frames = max(1, whole(options, "memory_limit", where, 1, MOST) // FRAME_MEMORY)
-        if frames < limit:
-            limit = frames
-            special["memory_limit"] = (
-                f"is carried as {frames} full frames, each of about {FRAME_MEMORY} B of the kernel's memory; small "
-                "packets take less, so that more of them fit"
-            )
-            special["limit"] = "the memory is used up before so many full frames wait"
+        memory = {"memory_limit": f"{whole(options, 'memory_limit', where, 1, MOST)} B"}
     aqm: dict[str, object] = {
         **_codel(box).aqm,
         "kind": "fq-codel",
+        **memory,
+        "packet_overhead": f"{BOOKED} B",
         "flows": whole(options, "flows", where, 1, 65536),
         "quantum": f"{whole(options, 'quantum', where, 256, 2**20)} B",
         "limit": limit,
@@ -228,6 +227,7 @@ def _pie(box: Box) -> Read:
     target += pie_reported(target) < target  # rounded down once: the next higher is what it was given
     aqm: dict[str, object] = {
         "kind": "pie",
+        "variant": "linux",
         "mean_packet": f"{PACKET} B",
         "ecn": _on(options, "ecn"),
         "qdelay_ref": f"{target} us",
@@ -237,7 +237,7 @@ def _pie(box: Box) -> Read:
         "delay_from": "rate-estimate" if _on(options, "dq_rate_estimator") else "timestamps",
     }
     if _on(options, "bytemode"):
-        aqm |= {"bytemode": True, "min_backlog": f"{2 * FRAME} B"}
+        aqm["bytemode"] = True
     return Read(aqm, f"{whole(options, 'limit', where, 1, MOST)} packets")
 
 

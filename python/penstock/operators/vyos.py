@@ -30,7 +30,7 @@ from penstock.operators.model import (
     slug,
     weight_value,
 )
-from penstock.operators.tc_delays import codel_ticks
+from penstock.operators.tc_delays import BOOKED, MEMORY_LIMIT, booked, codel_ticks
 from penstock.operators.tc_line import FRAME
 
 INTERFACE = LINUX
@@ -211,6 +211,11 @@ def _fq_codel(wanted: Wanted, wants: Codel, dev: str) -> Written:
     largest = Value(
         name="maxpacket", wanted=wants.maxpacket_bytes, used=FRAME, unit="B", why="the largest frame that it has sent"
     )
+    memory = () if wants.memory_bytes is None else (_memory(wants.memory_bytes),)
+    own = [*(each for each in memory if each.error), *booked(wants, round(limit.used))]
+    lost = list(wants.others)
+    if wants.ce_threshold_s is not None:
+        lost.append(f"ce_threshold{', ce_selector, ce_mask' if wants.ce_selector[1] else ''}: VyOS has none")
     told = {
         "codel-quantum": quantum.used,
         "flows": flows.used,
@@ -220,9 +225,10 @@ def _fq_codel(wanted: Wanted, wants: Codel, dev: str) -> Written:
     }
     return Written(
         text=_text([f"{key} {each:.0f}" for key, each in told.items()], f"fq-codel {slug(wanted.name)}", dev),
-        values=(target[1], interval[1], flows, quantum, batch, largest, limit),
+        values=(target[1], interval[1], flows, quantum, batch, largest, *own, limit),
         aqm={
             "kind": "fq-codel",
+            "variant": "linux",
             "ecn": False,
             "mean_packet": bytes_text(wanted.mean_packet),
             "target": f"{1e3 * target[1].used:.10g} us",
@@ -232,11 +238,19 @@ def _fq_codel(wanted: Wanted, wants: Codel, dev: str) -> Written:
             "quantum": bytes_text(quantum.used),
             "drop_batch": 64,
             "limit": int(limit.used),
+            "memory_limit": bytes_text(MEMORY_LIMIT),
+            "packet_overhead": bytes_text(BOOKED),
         },
         buffer=f"{limit.used:.0f} packets",
-        lost=("ce_threshold: VyOS has none",) if wants.ce_threshold_s is not None else (),
+        lost=tuple(lost),
         notes=(NO_SHAPER,),
     )
+
+
+def _memory(asked: int) -> Value:
+    """Returns what becomes of a limit of memory."""
+    why = "VyOS leaves it at the kernel's"
+    return Value(name="memory_limit", wanted=asked, used=MEMORY_LIMIT, unit="B", why=why)
 
 
 def _time(name: str, wanted_s: float) -> tuple[int, Value]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from penstock._penstock import Facts, LinkFacts, parse_duration, parse_queue, parse_size
@@ -11,6 +12,8 @@ from penstock.model.scenario import Scenario, value_at
 from penstock.operators.model import (
     Cake,
     Codel,
+    Colour,
+    Coloured,
     Discipline,
     Dual,
     Framing,
@@ -23,6 +26,8 @@ from penstock.operators.model import (
     Wanted,
     Written,
 )
+from penstock.operators.tc_delays import BOOKED, MEMORY_LIMIT
+from penstock.operators.tc_line import FRAME
 
 #: The kinds that any platform has, and no other.
 RAMPS = ("red", "ared", "choke", "nlred")
@@ -162,6 +167,8 @@ def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
         return _ramp(kind, aqm, link)
     if kind == "step":
         return _step(aqm, link)
+    if kind == "wred":
+        return _coloured(aqm, link)
     if kind in ("codel", "fq-codel"):
         return _codel(kind, aqm)
     if kind in ("pie", "fq-pie"):
@@ -174,7 +181,7 @@ def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
         return Tail()
     if kind.startswith("python:"):
         raise RefusedError(f"aqm.kind = {kind.removeprefix('python:')!r}: a discipline of your own runs on no router")
-    can = ", ".join(("droptail", *RAMPS, "step", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2"))
+    can = ", ".join(("droptail", *RAMPS, "wred", "step", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2"))
     raise RefusedError(f"aqm.kind = {kind!r}: no platform here runs it; these run somewhere: {can}")
 
 
@@ -212,7 +219,97 @@ def _ramp(kind: str, aqm: Mapping[str, Any], link: LinkFacts) -> Ramp:
     )
 
 
+def _coloured(aqm: Mapping[str, Any], link: LinkFacts) -> Coloured:
+    """Returns WRED's colours. Raises `RefusedError` for one without thresholds of its own."""
+    colours = []
+    for name, told in (aqm["colour"] or {}).items():
+        for key in ("min_th", "max_th"):
+            if told[key] is None:
+                raise RefusedError(
+                    f"aqm.colour.{name}.{key}: is needed here; the kind's own threshold is for no router"
+                )
+        low, high = (_bytes(told[key], link.mean_packet) for key in ("min_th", "max_th"))
+        drops = Ramp(
+            kind="red",
+            min_bytes=low,
+            max_bytes=high,
+            max_p=aqm["max_p"] if told["max_p"] is None else told["max_p"],
+            w_q=link.settled["w_q"],
+            gate=aqm["gate"],
+            bytes_counted=link.in_bytes,
+            gentle=aqm["gentle"],
+            forced=aqm["forced"],
+            mark_p=aqm["mark_p"],
+            byte_mode=aqm["byte_mode"],
+        )
+        marks = None
+        if told["ecn_max_th"] is not None:
+            begins = low if told["ecn_min_th"] is None else _bytes(told["ecn_min_th"], link.mean_packet)
+            most = drops.max_p if told["ecn_max_p"] is None else told["ecn_max_p"]
+            ends = _bytes(told["ecn_max_th"], link.mean_packet)
+            # Beyond it capable packets are marked, whatever `forced` says.
+            marks = replace(drops, min_bytes=begins, max_bytes=ends, max_p=most, forced="mark", gentle=False)
+        by_dscp, precedence = told["dscp"] is not None, told["drop_precedence"]
+        colours.append(Colour(name=name, by_dscp=by_dscp, precedence=precedence, drops=drops, marks=marks))
+    if not colours:
+        raise RefusedError(
+            "aqm.colour: name the colours here, [aqm.colour.green] and so on; those built in are no router's"
+        )
+    return Coloured(colours=tuple(colours), average=aqm["average"])
+
+
+#: Key → what Linux's CoDel has (include/net/codel_impl.h), and `variant = "linux"` comes to.
+LINUX_CODEL: Mapping[str, object] = {"control_law": "newton", "above": "after", "clock": "linux", "most_drops": 256}
+#: The same of FQ-CoDel (net/sched/sch_fq_codel.c).
+LINUX_FQ_CODEL: Mapping[str, object] = {
+    **LINUX_CODEL,
+    "behind": "all",
+    "overflow_when": "after",
+    "halve": "bytes",
+    "overflow_counts": True,
+}
+#: The same of PIE (net/sched/sch_pie.c).
+LINUX_PIE: Mapping[str, object] = {
+    "burst_from": "departures",
+    "decay": 63 / 64,
+    "guard_from": "departure",
+    "min_backlog": "3028 B",
+    "dq_average": "rate",
+    "first_update": "500 ms",
+}
+
+
+def _not_linux(aqm: Mapping[str, Any], linux: Mapping[str, object]) -> tuple[str, ...]:
+    """Returns what a discipline asks for and Linux's form of it has not, a sentence each."""
+    told = {key: aqm[key] for key in linux if aqm.get(key) is not None}
+    others = [
+        f"{key} = {value!r}: the kernel's is {linux[key]!r}"
+        for key, value in told.items()
+        if _amount(value) != _amount(linux[key])
+    ]
+    left = [key for key in linux if key not in told]
+    if not _is_linux(aqm) and left:
+        form = f"the kernel has its own form of {', '.join(left)}"
+        others.append(f"variant = 'rfc': {form}; variant = 'linux' simulates it")
+    return tuple(others)
+
+
+def _is_linux(aqm: Mapping[str, Any]) -> bool:
+    """Whether a discipline is the kernel's own form. A quiet key is left out where it has its default."""
+    return bool(aqm.get("variant", "rfc") == "linux")
+
+
+def _amount(value: object) -> object:
+    """Returns a size in bytes and a time in seconds; anything else as it is."""
+    if not isinstance(value, str) or not value[0].isdigit():
+        return value
+    return parse_size(value) if value.endswith("B") else parse_duration(value)
+
+
 def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
+    linux = LINUX_CODEL if kind == "codel" else LINUX_FQ_CODEL
+    form = tuple(key for key in linux if aqm.get(key) is not None)
+    others = _not_linux(aqm, linux)
     target_s, interval_s = parse_duration(aqm["target"]), parse_duration(aqm["interval"])
     maxpacket = parse_size(aqm["maxpacket"])
     threshold = aqm.get("ce_threshold")
@@ -224,8 +321,12 @@ def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
             interval_s=interval_s,
             maxpacket_bytes=maxpacket,
             ce_threshold_s=threshold_s,
+            form=form,
+            others=others,
         )
     memory = aqm.get("memory_limit")
+    if memory is None and _is_linux(aqm):
+        memory = f"{MEMORY_LIMIT} B"
     return Codel(
         kind=kind,
         target_s=target_s,
@@ -238,6 +339,9 @@ def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
         ce_threshold_s=threshold_s,
         ce_selector=(aqm.get("ce_selector", 0), aqm.get("ce_mask", 0)),
         memory_bytes=None if memory is None else parse_size(memory),
+        booked_bytes=parse_size(aqm.get("packet_overhead", "0 B")),
+        form=form,
+        others=others,
     )
 
 
@@ -261,6 +365,7 @@ def _pie(kind: str, aqm: Mapping[str, Any]) -> Pie:
         kind=kind,
         **queues,
         bytemode=aqm.get("bytemode", False),
+        others=_not_linux(aqm, LINUX_PIE),
         target_s=parse_duration(aqm["qdelay_ref"]),
         t_update_s=parse_duration(aqm["t_update"]),
         alpha=aqm["alpha"],
@@ -289,6 +394,9 @@ LINUX_DUAL: Mapping[str, tuple[float, str]] = {
 
 def _dual(aqm: Mapping[str, Any], settled: Mapping[str, float]) -> Dual:
     others = [why for key, (linux, why) in LINUX_DUAL.items() if settled[key] != linux]
+    for key, linux in (("mtu", FRAME), ("packet_memory", BOOKED)):
+        if parse_size(aqm.get(key, "0 B")) not in (0, linux):
+            others.append(f"{key} = {aqm[key]!r}: the kernel's is {linux} B")
     if aqm["scheduler"] != "wrr":
         others.append("scheduler = 'ts-fifo': the kernel shares by bytes, with classic_protection")
     return Dual(

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.operators.model import (
     SHARE,
+    Coloured,
     Ramp,
     Range,
     RefusedError,
@@ -27,6 +28,8 @@ def ramp_of(wanted: Wanted, platform: str, also: Sequence[str] = ()) -> Ramp:
     """Returns the ramp that is wanted. Raises `RefusedError` for a discipline that is no ramp."""
     if isinstance(wanted.aqm, Ramp) and wanted.aqm.kind in (*KINDS, *also):
         return wanted.aqm
+    if isinstance(wanted.aqm, Coloured):
+        raise RefusedError(f"{platform}: all packets get one profile here, and wred has one for each colour")
     runs = " and ".join((*KINDS, *also))
     raise RefusedError(f"{platform}: it has WRED, which runs {runs}, not {wanted.aqm.kind}")
 

@@ -98,6 +98,8 @@ def published(kind: str, facts: Facts, aimed_s: Sequence[float]) -> Iterator[Rul
             )
         if kind == "pi2":
             yield Rule(f"PI2 {at}", "RFC 9332, appendix A.1", {"target": delay, "alpha": 0.16, "beta": 3.2})
+        if kind == "dualpi2":
+            yield Rule(f"DualPI2 {at}", "RFC 9332, appendix A.1", {"target": delay, "rtt_max": 0.1, "k": 2})
         if kind == "step":
             yield Rule(f"threshold {at}", "the queue that waits so long", {"threshold": delay * facts.rate_pps[0]})
         if facts.flows is not None and facts.rtt_s is not None:
@@ -124,6 +126,9 @@ def _from_round_trips(kind: str, facts: Facts, rtt_s: float) -> Iterator[Rule]:
             values = {"interval": rtt_s, "target": max(share * rtt_s, 1 / facts.rate_pps[0])}
             name = f"interval of the longest round trip, target {100 * share:.0f} % of it"
             yield Rule(name, "RFC 8289, section 4.3", values)
+    if kind == "dualpi2":
+        name = "gains for the longest round trip"
+        yield Rule(name, "RFC 9332, appendix A.1", {"target": 0.015, "rtt_max": rtt_s, "k": 2})
     if kind == "step":
         values = {"threshold": facts.rate_pps[0] * rtt_s / 7}
         yield Rule("a seventh of the bandwidth-delay product", "Alizadeh and others 2010, section 3.4", values)
@@ -226,6 +231,7 @@ _CONSTANTS: Mapping[str, Sequence[Rule]] = {
             "DOCSIS-PIE's constants", "RFC 8034, appendix A.1.2", {"latency_target": 0.01, "alpha": 0.25, "beta": 2.5}
         ),
     ),
+    "dualpi2": (Rule("DualPI2's constants", "RFC 9332, appendix A.1", {"target": 0.015, "rtt_max": 0.1, "k": 2}),),
     "pi2": (Rule("PI2's constants", "RFC 9332, appendix A.1", {"target": 0.015, "alpha": 0.16, "beta": 3.2}),),
     "pi": (Rule("PI's published gains", "Hollot, Misra, Towsley, Gong 2001", {"a": 1.822e-5, "b": 1.816e-5}),),
     "rem": (Rule("REM's constants", "Athuraliya, Li, Low, Yin 2001", {"gamma": 0.001, "alpha": 0.1}),),

@@ -45,7 +45,7 @@ SEARCHED: Mapping[str, Sequence[str]] = {
     "pie": ("qdelay_ref", "alpha", "beta"),
     "fq-pie": ("qdelay_ref", "alpha", "beta"),
     "docsis-pie": ("latency_target", "alpha", "beta"),
-    "dualpi2": ("k",),
+    "dualpi2": ("target", "rtt_max", "k"),
     "pi2": ("target", "alpha", "beta"),
     "cobalt": ("target", "interval"),
     "fq-cobalt": ("target", "interval"),
@@ -242,12 +242,14 @@ def key_name(path: str) -> str:
 
 
 def automatic(name: str, facts: Facts) -> float | None:
-    """Returns the value that a key has where it is left out, at the least rate of the range (Floyd,
-    Gummadi, Shenker 2001, sections 4 and 5).
+    """Returns the value that a key has where it is left out: of a threshold and a weight at the least
+    rate of the range (Floyd, Gummadi, Shenker 2001, sections 4 and 5), of DualPI2's times that of RFC
+    9332, appendix A.1.
     """
     min_th = min(max(5.0, 0.005 * facts.rate_pps[0] / 2), facts.room / 2)
     values = {"w_q": -math.expm1(-1 / facts.rate_pps[0]), "min_th": min_th, "max_th": 3 * min_th}
     values |= {"mid_th": 2.25 * min_th, "min_th_target": facts.room / 4, "virtual_buffer": float(facts.room)}
+    values |= {"target": 0.015, "rtt_max": 0.1}
     return values.get(name)
 
 

@@ -1,0 +1,121 @@
+"""Each key of each discipline against each platform: it changes what is written, or the report names it.
+
+The keys come from the disciplines' own declarations, so that a new one is tried by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock import _penstock
+from penstock.operators import config as work
+from penstock.operators.model import Place, RefusedError, Written
+from penstock.operators.platforms import PLATFORMS
+
+KINDS = {row["name"]: row for row in json.loads(_penstock.list_json("aqm"))}
+LINK = """\
+duration = "3 s"
+
+[topology]
+kind = "dumbbell"
+bottleneck = { rate = "10 Mbit/s", delay = "10 ms", buffer = "2000 packets" }
+access = { rate = "100 Mbit/s", delay = "1 ms" }
+
+[aqm]
+kind = "droptail"
+
+[[traffic]]
+kind = "ftp"
+flows = 5
+"""
+
+#: Kind → what is set in any case, so that each key has something to act on.
+BASES: dict[str, dict[str, Any]] = {
+    "codel": {"variant": "linux", "ce_threshold": "1 ms"},
+    "fq-codel": {
+        "variant": "linux",
+        "limit": 500,
+        "ce_threshold": "1 ms",
+        "ce_mask": 3,
+        "memory_limit": "9000000 B",
+        "packet_overhead": "790 B",
+    },
+    "pie": {"variant": "linux", "ecn": True},
+    "fq-pie": {"variant": "linux", "limit": 500, "ecn": True, "delay_from": "rate-estimate"},
+    "cake": {},
+    "dualpi2": {"variant": "linux"},
+}
+#: Words whose values do not come from a list.
+OTHER: dict[str, tuple[object, ...]] = {
+    "bool": (True, False),
+    "duration": ("3 ms", "70 ms"),
+    "size": ("1000 B", "4000 B"),
+    "number": (0.3, 0.7),
+    "int": (1, 2),
+    "queue": ("7 packets", "70 packets"),
+}
+#: Keys that no box has to know: packets and bytes of the scenario are turned into each other by them.
+SAYS_HOW = ("mean_packet", "unit")
+#: Keys that act beside the values of others alone, which are named themselves.
+WITH = {"dualpi2": ("ramp_start", "ramp_range", "ramp_floor", "t_shift")}
+
+
+def changes(kind: str) -> Iterator[tuple[str, object]]:
+    """Every key with some values, of which one at least is another than it has; not with what it comes to anyway."""
+    for param in KINDS[kind]["params"]:
+        if param["name"] in (*SAYS_HOW, *WITH.get(kind, ())):
+            continue
+        words = re.findall(r'"([^"]+)"', param["range"]) if param["type"] == "word" else OTHER[param["type"]]
+        linux = re.search(r"(\S+) with the variant linux|linux(?:, docsis)?: ([^;]+)", param["auto"])
+        same = (linux[1] or linux[2]) if linux and BASES[kind].get("variant") == "linux" else None
+        yield from ((param["name"], word) for word in words if str(word).lower() != same)
+
+
+def written(kind: str, to: str, form: str | None, **keys: object) -> tuple[ps.Scenario, Written] | str:
+    """What a platform makes of it, or why it does not."""
+    no_ecn = {"ecn": False} if to == "vyos" else {}
+    scenario = ps.Scenario.from_toml(LINK).set("aqm", {"kind": kind, **BASES[kind], **no_ecn, **keys})
+    try:
+        return scenario, work.write(scenario, to, Place(variant=form))
+    except RefusedError as refused:
+        return str(refused)
+
+
+PLACES = [
+    (kind, to, form)
+    for kind in BASES
+    for to, platform in PLATFORMS.items()
+    if kind in platform.kinds
+    for form in (("fq_codel", "cake") if kind == "fq-codel" and platform.variants else (None,))
+]
+
+
+@pytest.mark.parametrize(("kind", "to", "form"), PLACES)
+def test_no_key_is_lost_in_silence(kind: str, to: str, form: str | None) -> None:
+    base = written(kind, to, form)
+    assert not isinstance(base, str)
+    tried, silent = set(), set()
+    for key, value in changes(kind):
+        try:
+            made = written(kind, to, form, **{key: value})
+        except ps.ScenarioError:
+            continue  # not a value of this key
+        if isinstance(made, str):
+            tried.add(key)
+            silent |= set() if key in made else {f"{key} = {value!r}: {made}"}
+            continue
+        scenario, told = made
+        if scenario.resolved["aqm"] == base[0].resolved["aqm"]:
+            continue
+        tried.add(key)
+        named = [*told.lost, *(each.name for each in told.values)]
+        if told.text == base[1].text and not any(re.search(rf"\b{key}\b", each, re.IGNORECASE) for each in named):
+            silent.add(f"{key} = {value!r}")
+    assert silent == set()
+    assert tried == {param["name"] for param in KINDS[kind]["params"]} - {*SAYS_HOW, *WITH.get(kind, ())}
