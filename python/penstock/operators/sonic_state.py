@@ -22,7 +22,7 @@ CARRIED = {
 }
 #: A colour's fields, without the colour, and what they are where the profile does not say them.
 FIELDS = {"{}_min_threshold": None, "{}_max_threshold": None, "{}_drop_probability": "100", "wred_{}_enable": "false"}
-COLOURED = "packets of this colour are treated otherwise than green ones; the scenario has green ones alone"
+COLOURED = "packets of this colour are treated otherwise than green ones; what is read has green ones alone"
 
 
 def parse(text: str) -> Any:
@@ -127,7 +127,10 @@ def _aqm(name: str, profile: Mapping[str, str]) -> tuple[dict[str, object], int]
     share = int(profile.get("green_drop_probability", "100"))
     marks = sonic.marks(profile, "green")
     if own := [key for key in profile if key.startswith("ecn_green_")]:
-        raise ScenarioError(f"{name}: {own[0]}: it marks and drops at two pairs of thresholds; a scenario has one")
+        raise ScenarioError(
+            f"{name}: {own[0]}: it marks and drops at two pairs of thresholds, and a profile is read with one; "
+            'write the scenario with kind = "wred", whose colours have both'
+        )
     shared: dict[str, object] = {"mean_packet": f"{PACKET} B", "unit": "bytes", "ecn": marks}
     if low == high and marks:
         return {"kind": "step", **shared, "threshold": f"{high} B", "not_capable": "drop"}, high
