@@ -244,6 +244,12 @@ def test_the_table_of_platforms_says_what_each_takes(to: str) -> None:
                 ps.config(scenario(**keys), to, seeds=0)
 
 
+def test_the_page_has_the_disciplines_of_each_platform() -> None:
+    page = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^\| `(\w[\w-]*)` \| [^|]* \| ([\w, -]*) \|", page, re.M))
+    assert shown == {to: ", ".join(each.kinds) for to, each in PLATFORMS.items()}
+
+
 @pytest.mark.parametrize("to", PLATFORMS)
 def test_what_a_box_does_runs(to: str) -> None:
     for kind in PLATFORMS[to].kinds:

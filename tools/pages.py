@@ -76,13 +76,13 @@ VIEWS = {
         '`identify = "any-ect"`, all are marked from two packets on: a packet takes 0.8 ms here.',
     ),
     "rem": View(runs=64),
-    "sfb": View(
-        set={"target": 10},
-        why="With `target = 10`, which each of the five flows has from 50 packets on.",
-    ),
     "blue": View(
         set={"limit": 50},
         why="Without `limit` only a full buffer raises p_m, and nothing is marked at less.",
+    ),
+    "sfb": View(
+        set={"target": 5, "max": 15},
+        why="With its own target of 20 packets five flows would need more than the buffer.",
     ),
     "avq": View(
         loads=[round(0.9 + 0.005 * i, 3) for i in range(61)],

@@ -30,6 +30,7 @@ OUTCOMES = Outcomes(
         "classic": "Classic queues beside it",
         "cake": "CAKE",
         "wred": "WRED",
+        "unresponsive": "A load that answers nothing",
     },
 )
 
@@ -158,11 +159,24 @@ def wred(found: Found) -> None:
         found.add(f"wred/{mild}-{severe}/lost", more)
 
 
+def unresponsive(found: Found) -> None:
+    """Datagrams at the link's rate beside eight TCP flows."""
+    for kind in ("red", "choke", "sfb", "afd"):
+        run = ps.run(scenario("unresponsive", aqm={"kind": kind}), SEEDS)
+        at = f"unresponsive/{kind}"
+        found.add(f"{at}/tcp", [10 * x for x in goodput(run, 0)], PERCENT)
+        found.add(f"{at}/flood", share(run, 1), PERCENT)
+        found.add(f"{at}/packets", [x * 1e6 / 12_000 for x in goodput(run, 1)], FROM_ZERO)
+    run = ps.run(scenario("unresponsive", aqm={"kind": "sfb", "target": 5}), SEEDS)
+    found.add("unresponsive/sfb/five", [x * 1e6 / 12_000 for x in goodput(run, 1)], FROM_ZERO)
+
+
 PARTS: Mapping[str, Callable[[Found], None]] = {
     "dualpi2": dualpi2,
     "classic": classic,
     "cake": cake,
     "wred": wred,
+    "unresponsive": unresponsive,
 }
 
 

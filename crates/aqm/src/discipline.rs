@@ -117,9 +117,9 @@ disciplines! {
     DualPi2(DualPi2Params) in alone::dualpi2, "DualPI2.";
     Wred(WredParams) in family::wred, "WRED.";
     Choke(ChokeParams) in alone::choke, "CHOKe.";
-    Sfb(SfbParams) in alone::sfb, "SFB.";
+    Sfb(SfbParams) in alone::sfb, "Stochastic Fair BLUE.";
+    Afd(AfdParams) in alone::afd, "Approximate fair dropping.";
     Sfq(SfqParams) in alone::sfq, "SFQ.";
-    Afd(AfdParams) in alone::afd, "AFD.";
     Step(StepParams) in alone::step, "Step marking.";
     Custom(CustomParams) in family::custom, "RED's family recombined.";
 }

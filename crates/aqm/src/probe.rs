@@ -246,6 +246,14 @@ impl<'a, A: Aqm + ?Sized> Bench<'a, A> {
         let line =
             Shelf { held, gap, full, q, arrivals: 0, waiting, evicted: 0, dropped_at_the_head: 0 };
         let mut bench = Bench { aqm, driver, line };
+        if bench.driver.service() == Service::AtDeparture {
+            // What will leave has come: a discipline may count both.
+            let full = std::mem::take(&mut bench.line.full);
+            for _ in 0..held.queue {
+                bench.arrive(Time::ZERO, &mut Counts::default());
+            }
+            bench.line.full = full;
+        }
         bench.fill(Time::ZERO, &mut Counts::default());
         bench
     }

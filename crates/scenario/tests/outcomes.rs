@@ -55,28 +55,3 @@ fn slots_have_equal_shares() {
     let tail = shares(&text.replace("\"sfq\"", "\"droptail\""));
     assert!(tail[2] > 0.6, "{tail:?}");
 }
-
-/// The source that answers nothing sends 1000 packets a second. SFB lets less than a tenth of them
-/// through: its penalty alone would be ten, but p falls below 1 where its bins run empty. RED lets
-/// more than half through.
-#[test]
-fn a_flow_that_does_not_answer_is_pressed() {
-    let text = shipped("sfb");
-    let passes = |text: &str| goodput(&simulate(text), 1) / 8000.0;
-    let (sfb, red) = (passes(&text), passes(&text.replace("\"sfb\"", "\"red\"")));
-    assert!((10.0..100.0).contains(&sfb) && red > 500.0, "{sfb} {red}");
-}
-
-/// Of four flows one sends two thirds of the link and answers nothing. AFD leaves it about a third;
-/// a quarter would be fair. RED leaves it more than half.
-#[test]
-fn rates_are_nearly_fair_in_one_fifo() {
-    let text = shipped("afd");
-    let share = |text: &str| {
-        let r = simulate(text);
-        goodput(&r, 1) / (goodput(&r, 0) + goodput(&r, 1))
-    };
-    let red = text.replace("\"afd\"", "\"red\"").replace("shadow", "# shadow");
-    let (afd, red) = (share(&text), share(&red));
-    assert!((0.25..0.37).contains(&afd) && red > 0.5, "{afd} {red}");
-}

@@ -60,7 +60,6 @@ __all__ = [
     "Rem",
     "Replay",
     "Sfb",
-    "Sfq",
     "Step",
     "Video",
     "Voip",
@@ -275,12 +274,7 @@ class _Discipline(Table):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Averaging(_Discipline):
-    """RED and its descendants."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Thresholds(_Averaging):
-    """Those with two thresholds.
+    """RED and its descendants.
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -302,13 +296,6 @@ class _Thresholds(_Averaging):
         unit; default: 0; with profile ns-2: 2. Source: ns-2.
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
     """
 
     w_q: float | Literal["auto", "rtt"] | None = None
@@ -320,6 +307,21 @@ class _Thresholds(_Averaging):
     idle: Literal["exact", "floor"] | None = None
     early_min_queue: float | None = None
     first_passes: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Thresholds(_Averaging):
+    """Those with two thresholds.
+
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    """
+
     min_th: float | str | None = None
     max_th: float | str | None = None
     target_delay: str | None = None
@@ -825,26 +827,6 @@ class DtRed(_Averaging):
     printed equation (4) only ever adds; `max_th_rule = "average"` sets instead. Flows are counted by hashing into
     1024 bits, which saturates at some thousands.
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
     min_th: min_th at the start, and its lower bound; max_th is twice min_th until the target is reached; a number of
         packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; default: 4. Source: RED-AT paper,
         section 4.3.
@@ -867,15 +849,6 @@ class DtRed(_Averaging):
     """
 
     kind: ClassVar[str] = "dt-red"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
     min_th: float | str | None = None
     max_p: float | None = None
     gentle: bool | None = None
@@ -900,26 +873,6 @@ class PdtRed(_Averaging):
     the shares are ours. Thresholds use the queue and the test uses its average, so a burst lowers the ramp before the
     average has moved. Nothing keeps a high class from starving a low one.
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
     max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
         Source: Floyd 1997; ns-2: linterm_ 10.
     gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
@@ -936,15 +889,6 @@ class PdtRed(_Averaging):
     """
 
     kind: ClassVar[str] = "pdt-red"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
     max_p: float | None = None
     gentle: bool | None = None
     gentle_tracks_max_p: bool | None = None
@@ -990,9 +934,6 @@ class CoDel(_Discipline):
 
     ce_threshold: With `ecn`: besides what CoDel marks, mark every capable packet that has waited longer than this; a
         time with its unit, for example "40 ms"; left out: none. Source: Linux: sch_codel; RFC 8290, section 5.2.7.
-    sce_ramp: With `ecn`: what CoDel passes and has waited longer than this is marked ECT(1) for some congestion (SCE)
-        if it is ECT(0): by chance, with a probability that grows to 1 at target; a time with its unit, for example
-        "40 ms"; left out: none. Source: draft-morton-tsvwg-sce; chromi/sce: half of target.
     target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
         section 4.4.
     interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
@@ -1017,7 +958,6 @@ class CoDel(_Discipline):
 
     kind: ClassVar[str] = "codel"
     ce_threshold: str | None = None
-    sce_ramp: str | None = None
     target: str | None = None
     interval: str | None = None
     maxpacket: str | None = None
@@ -1695,145 +1635,83 @@ class Choke(_Ramp):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sfb(_Discipline):
-    """BLUE for bins of flows: a flow that does not answer is found and held to a few packets.
+    """BLUE for each flow, by eight hashes: signals for flows that answer, a limit for those that do not.
 
-    Flows that answer have bins in which few packets wait, and lose next to nothing. A flow that sends on fills its
-    bins beyond target, its p rises to 1, and then it is held to what the penalty lets through, without a queue for
-    each flow. In the figure five flows share what is held, and none answers: p rises from the queue on at which their
-    bins hold target.
+    One FIFO, no state per flow. Flows that answer are signalled as often as their own bins ask for. Of a flow that
+    answers nothing p grows until its bins hold less than target: it keeps a little of the link, and the others have
+    the rest. Only where that is not enough, after some two thousand arrivals, p is 1 and the flow is pressed to
+    penalty_rate.
 
-    The p of a flow that is held back falls again where nothing of it waits, so that more than the penalty passes
-    where the queue is short: of 1000 packets a second beside 24 downloads 60 pass, beside 4 downloads 430, where the
-    penalty alone would be 10. A flow that shares its bins in all levels with such flows pays as they do, and the more
-    of these there are the likelier it is: with ten, one in four hundred. It does not keep the queue short: up to
-    target packets of each flow wait. Reaching p = 1 takes two thousand arrivals.
+    It is slow: from 0 to 1 a bin takes 1986 arrivals above the target, and back 21845 to an empty bin. A bin is
+    lowered only by arrivals that find it empty, so that a quiet one keeps what it had. Ten flows that answer nothing
+    share all eight bins with one in four hundred others, which they take down with them until the next rehash. The
+    ten packets a second that still pass of them are too few to train the next hashes, so that a rehash lets them go
+    until they are found again. target counts packets, so that what it means in time depends on the link.
 
-    limit: Packets in all; the link's buffer holds beside it, the smaller one counts; a whole number in [1, 1000000];
-        unit: packets; default: 1000. Source: Linux: sch_sfb, the interface's queue.
-    max: A packet whose bins all hold so many is dropped; a whole number in [1, 65535]; unit: packets; default: 25.
-        Source: Linux: sch_sfb.
-    target: Packets in a bin from which its probability grows; a whole number in [1, 65535]; unit: packets; default:
-        20. Source: Linux: sch_sfb.
-    increment: So much it grows at an arrival, in whole 1/65535; a number in (0, 1]; default: 0.0005. Source:
-        iproute2, tc/q_sfb.c: 33/65535.
-    decrement: So much it falls at an arrival that finds the bin empty, in whole 1/65535; a number in (0, 1]; default:
-        0.00005. Source: iproute2, tc/q_sfb.c: 3/65535.
-    penalty_rate: Packets a second that all flows at p = 1 may send together; a number in [0, 1000000000]; unit: 1/s;
-        default: 10. Source: Linux: sch_sfb.
-    penalty_burst: So many of them at once; a number in [0, 1000000000]; unit: packets; default: 20. Source: Linux:
-        sch_sfb.
-    rehash: The hash changes every so often; 0 s for never; a time with its unit, for example "40 ms"; default: 600 s.
-        Source: Linux: sch_sfb.
-    db: So long before, the bins to come begin to learn; a time with its unit, for example "40 ms"; default: 60 s.
-        Source: Linux: sch_sfb.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    target: A bin with so many packets raises its probability; a whole number in [1, 65535]; unit: packets; default:
+        20. Source: iproute2: tc-sfb.
+    max: A flow all of whose bins hold so many packets gets no further one in; a whole number in [1, 65535]; unit:
+        packets; default: 25. Source: iproute2: tc-sfb.
+    increment: What an arrival at a bin above the target adds to its probability; a number in [0, 1]; default:
+        0.0005035477226. Source: iproute2: tc-sfb, 33/65535.
+    decrement: What an arrival at an empty bin takes off it; a number in [0, 1]; default: 0.0000457770656. Source:
+        iproute2: tc-sfb, 3/65535.
+    penalty_rate: Packets a second of flows that answer nothing that pass; a number in [0, 1000000000]; unit: 1/s;
+        default: 10. Source: iproute2: tc-sfb.
+    penalty_burst: Of those packets so many at once; a whole number in [0, 1000000]; unit: packets; default: 20.
+        Source: iproute2: tc-sfb.
+    rehash: How often the hashes change; a time with its unit, for example "40 ms"; default: 600 s. Source: iproute2:
+        tc-sfb.
+    warm_up: For how long before that flows that answer nothing train the next ones; a time with its unit, for example
+        "40 ms"; default: 60 s. Source: iproute2: tc-sfb, db.
     Source: Feng, Kandlur, Saha, Shin 2001; Linux: sch_sfb.
     """
 
     kind: ClassVar[str] = "sfb"
-    limit: int | None = None
-    max: int | None = None
     target: int | None = None
+    max: int | None = None
     increment: float | None = None
     decrement: float | None = None
     penalty_rate: float | None = None
-    penalty_burst: float | None = None
+    penalty_burst: int | None = None
     rehash: str | None = None
-    db: str | None = None
-    ecn: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sfq(_Averaging):
-    """Flows are hashed into slots that are served in turn; a full buffer costs the longest.
-
-    Active flows have equal shares of the link, whatever they send, and a flow that fills the buffer loses its own
-    packets alone. In the figure five flows share what is held: all wait for each other, and nothing is signalled
-    before the buffer is full. With `perturb` flows that fell into one slot are parted after a while.
-
-    It shares a standing queue and does not shorten it: without RED each flow fills its depth, and at a low rate 127
-    packets are a long wait. It has no place ahead for sparse flows, as FQ-CoDel has. Flows in one slot share it, and
-    whoever opens ten has ten shares. A change of the hash may let packets of a flow overtake each other. RED on a
-    slot looks at bytes and not at time, and its average stands still while nothing of the slot arrives.
-
-    divisor: Places of the hash; a whole number in [1, 65536]; default: 1024. Source: Linux: sch_sfq.
-    flows: Slots: no more flows than this wait at once; a whole number in [1, 65408]; default: 128. Source: Linux:
-        sch_sfq.
-    depth: Packets of a slot; a whole number in [1, 65535]; unit: packets; default: 127. Source: Linux: sch_sfq.
-    limit: Packets in all slots together; the link's buffer holds beside it, the smaller one counts; a whole number in
-        [2, 1000000]; unit: packets; default: 127. Source: Linux: sch_sfq.
-    quantum: Bytes that a slot may send in a round; a size with its unit, for example "1000 B"; default: 1514 B.
-        Source: Linux: sch_sfq, the interface's MTU with its header.
-    perturb: The hash changes every so often; a time with its unit, for example "40 ms"; left out: never. Source:
-        Linux: sch_sfq, whole seconds.
-    headdrop: Drops are from the head of a slot, not from its end; marks are, too; true or false; default: false.
-        Source: Linux: sch_sfq.
-    min_th: RED on each slot: average below which nothing is signalled. In packets it means mean ones; a number of
-        packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: no RED. Source: Linux:
-        sch_sfq, min.
-    max_th: The average from which every packet is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Linux: sch_sfq, max.
-    max_p: The probability just below that; a number in (0, 1]; default: 0.02. Source: Linux: sch_sfq, probability.
-    w_q: Weight of the newest sample in a slot's average; a number in (0, 1]; default: 0.0625. Source: settled here;
-        Linux finds it from burst and avpkt.
-    harddrop: With `ecn`: from max_th on capable packets are dropped all the same; true or false; default: false.
-        Source: Linux: sch_sfq.
-    Source: McKenney 1990; Linux: sch_sfq.
-    """
-
-    kind: ClassVar[str] = "sfq"
-    divisor: int | None = None
-    flows: int | None = None
-    depth: int | None = None
-    limit: int | None = None
-    quantum: str | None = None
-    perturb: str | None = None
-    headdrop: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    max_p: float | None = None
-    w_q: float | None = None
-    harddrop: bool | None = None
+    warm_up: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Afd(_Discipline):
-    """One FIFO in which each flow is dropped down to a common rate, told by samples.
+    """Fair shares from one FIFO: each flow is signalled by its part of the packets that came last.
 
-    Flows above the common rate are cut down to it whatever they answer, and those below lose little, with one FIFO
-    and a few counters. The queue settles at its target. In the figure five flows send alike: where the queue is
-    longer than the target, m_fair falls until they are dropped.
+    A flow that sends too much loses what is too much, and no other loses for it: a flow at twice its share has every
+    other packet signalled. The queue stands at q_target. The figure holds a queue of five equal flows, to which
+    m_fair comes down within a second where the queue is above the target.
 
-    A rate is known by the samples of some seconds, so that short flows are past before they count, and new ones have
-    a head start. With many flows each has few samples, which err, and a flow that answers pays for each error: beside
-    three downloads a source that answers nothing keeps 44 % of the link with 500 samples, 33 % with 2500, 29 % with
-    10000 (of all packets), where 25 % would be fair. The gains do not scale with the link: m_fair moves by bytes of
-    queue, whatever the shadow buffer holds. With ECN a capable flow that answers nothing is marked and not dropped,
-    so it keeps what it sends.
+    What counts is a flow's part of some hundred packets, so that with more flows than that, or flows of few packets,
+    the shares are left to chance. TCP's rate follows losses by its own law: AFD gives equal signals for equal rates,
+    and flows with a longer round trip still get less where they cannot reach the fair share. The gains are for one
+    rate: on slow links m_fair swings.
 
-    target: The queue that the controller aims at; a number of packets, or a size, for example 40, "40 packets" or "30
-        kB"; unit: packets; default: 20. Source: settled here.
-    interval: The time between two updates of m_fair; a time with its unit, for example "40 ms"; default: 6.25 ms.
-        Source: settled here: 160 updates a second.
-    alpha: Gain of the queue at the update before; a number in [0, 1000000]; default: 1.7. Source: settled here.
-    beta: Gain of the queue now; above alpha, so that the two integrate; a number in [0, 1000000]; default: 1.8.
-        Source: settled here.
-    shadow: Samples in the shadow buffer; a whole number in [1, 65536]; unit: packets; default: 500. Source: settled
-        here.
-    sample: One packet in so many is sampled; a number in (0, 1000000]; unit: packets; default: 5. Source: settled
-        here.
-    places: Places of the hash of flows; a whole number in [1, 65536]; default: 1024. Source: settled here.
+    q_target: Queue that is aimed at; a number of packets, or a size, for example 40, "40 packets" or "30 kB"; unit:
+        packets; default: 50. Source: published implementations of Pan et al. 2003.
+    alpha: Gain of the queue at the last update; below beta; a number in (0, 1000]; default: 1.7. Source: published
+        implementations of Pan et al. 2003.
+    beta: Gain of the queue now; a number in (0, 1000]; default: 1.8. Source: published implementations of Pan et al.
+        2003.
+    interval: Time between updates of m_fair; a time with its unit, for example "40 ms"; default: 6.25 ms. Source:
+        published implementations of Pan et al. 2003: 160 Hz.
+    shadow: Packets that the shadow buffer holds; a whole number in [10, 100000]; unit: packets; default: 500. Source:
+        left open.
+    sample: The part of the arriving packets that goes there; a number in [0.001, 1]; default: 0.2. Source: left open.
     Source: Pan, Breslau, Prabhakar, Shenker 2003.
     """
 
     kind: ClassVar[str] = "afd"
-    target: float | str | None = None
-    interval: str | None = None
+    q_target: float | str | None = None
     alpha: float | None = None
     beta: float | None = None
+    interval: str | None = None
     shadow: int | None = None
     sample: float | None = None
-    places: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

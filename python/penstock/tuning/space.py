@@ -51,13 +51,15 @@ SEARCHED: Mapping[str, Sequence[str]] = {
     "fq-cobalt": ("target", "interval"),
     "cake": ("rtt",),
     "fq-codel": ("target", "interval"),
+    "sfb": ("target", "max", "increment"),
+    "afd": ("q_target",),
     "choke": ("min_th", "max_th", "max_p", "w_q"),
     "step": ("threshold",),
 }
 #: Pairs of keys of which the first must be below the second.
 ORDERS = (
     *(("min_th", "max_th"), ("min_th", "mid_th"), ("mid_th", "max_th"), ("min_th", "min_th_target")),
-    *(("d2", "d1"), ("target", "interval"), ("n_min", "n_max"), ("share_low", "share_high")),
+    *(("d2", "d1"), ("target", "interval"), ("target", "max"), ("n_min", "n_max"), ("share_low", "share_high")),
     *(("target_low", "target_high"), ("max_p_low", "max_p_high")),
 )
 #: A key → the key that it lies just below. PI's b is a·(1 − x): only their difference makes the

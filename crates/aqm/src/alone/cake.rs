@@ -371,35 +371,18 @@ impl Aqm for Cake {
 
     /// The tins stay as they are, and as many.
     fn go_on(&mut self, before: Self, _: Time) {
-        let tins = std::mem::take(&mut self.tins);
-        let scheme = if tins.len() == before.tins.len() { self.scheme } else { before.scheme };
-        let mut kept = before.tins;
-        if kept.len() == tins.len() {
-            for (kept, new) in kept.iter_mut().zip(tins) {
-                kept.law = new.law;
-                kept.queues.quantum = new.queues.quantum;
-                kept.turn.takes(new.turn);
+        let new = std::mem::replace(self, before);
+        if self.tins.len() == new.tins.len() {
+            self.scheme = new.scheme;
+            for (tin, new) in self.tins.iter_mut().zip(new.tins) {
+                tin.law = new.law;
+                tin.queues.quantum = new.queues.quantum;
+                tin.turn.takes(new.turn);
             }
         }
-        let Cake { choice, share, isolates, hosts, framing, memory, ecn, look, .. } = self.clone();
-        *self = Cake {
-            scheme,
-            tins: kept,
-            choice,
-            share,
-            isolates,
-            hosts,
-            framing,
-            memory,
-            ecn,
-            look,
-            hash: before.hash,
-            packets: before.packets,
-            waiting: before.waiting,
-            arriving: NOBODY,
-            serving: before.serving,
-            again: before.again,
-        };
+        (self.choice, self.share, self.isolates) = (new.choice, new.share, new.isolates);
+        (self.memory, self.ecn, self.look) = (new.memory, new.ecn, new.look);
+        (self.hosts, self.framing, self.arriving) = (new.hosts, new.framing, NOBODY);
     }
 
     fn settled(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -1,44 +1,56 @@
-//! SFB, stochastic fair BLUE. W. Feng, D. Kandlur, D. Saha, K. Shin, "Stochastic fair blue", INFOCOM
-//! 2001, as Linux's `sch_sfb` has it (Linux 7.3, net/sched/sch_sfb.c). A flow has a bin in each of 8
-//! levels of 16. A bin's probability grows while many packets of it wait, and falls while none does.
-//! The least of a flow's eight decides, so that flows pay for another only where they share all
-//! bins with it.
+//! Stochastic Fair BLUE. W. Feng, D. Kandlur, D. Saha, K. Shin, "Stochastic Fair Blue: a queue
+//! management algorithm for enforcing fairness", INFOCOM 2001; the rules, and the bucket that lets
+//! a little of unresponsive flows through, are those of Linux 7.3, net/sched/sch_sfb.c.
 //!
-//! Two sets of bins with hashes of their own take turns: every `rehash` seconds the other set
-//! decides. In its last `db` seconds the set to come learns from the flows whose probability is 1.
-//! Settled here: a set that is put away forgets its probabilities, and both clocks are looked at
-//! when a packet arrives. The FIFO is the discipline's own, because each packet remembers its bins.
+//! A flow is hashed into one of 16 bins in each of 8 levels. A bin counts the packets of its flows
+//! that wait, and has a BLUE of its own. A flow is signalled with the least probability of its
+//! eight bins: flows that answer share some bins with one that does not, but hardly ever all eight.
+//!
+//! ```text
+//! arrival, in each level:  bin empty: p ← p − decrement;  bin ≥ target: p ← p + increment
+//! p_min, q_min:            the least of the eight bins
+//! q_min ≥ max:             drop
+//! p_min = 1:               the flow answers nothing: penalty_rate of such packets pass
+//! else with p_min:         a signal; of a capable packet a drop with max(0, 2·p_min − 1)
+//! ```
+//! The bins have two sets with a hash each. At every `rehash` they change places; for `warm_up`
+//! before that the flows that answer nothing already train the one that is next, so that they are
+//! not let go by the change.
+//!
+//! Settled here: a bin is told of a departure when the packet leaves the queue, under the hashes of
+//! its arrival. The bucket's time counts from when it was filled last. Probabilities are real
+//! numbers, where the kernel has 16 bits of them.
 
-use crate::aqm::{Aqm, Service, Turn};
+use crate::aqm::{Aqm, Service};
 use crate::context::{Common, Context, Unit};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
 use crate::parts::isolation::Hash;
 use crate::verdict::{Reason, Verdict};
-use penstock_units::param::{int, num, num_open, ParamError};
+use penstock_units::param::{int, num, ParamError};
 use penstock_units::{group, params, Duration, Ecn, Level, Rng, Time};
 use std::collections::VecDeque;
 
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {
     name: "sfb",
-    doc: "BLUE for bins of flows: a flow that does not answer is found and held to a few packets.",
+    doc: "BLUE for each flow, by eight hashes: signals for flows that answer, a limit for those that do not.",
     source: "Feng, Kandlur, Saha, Shin 2001; Linux: sch_sfb",
-    equations: "arrival:  in each of 8 levels the flow's bin: qlen = 0 → p −= decrement,\n\
-        \u{20}         qlen ≥ target → p += increment\n\
-        p, qlen = the least of the eight;  qlen ≥ max → drop\n\
-        p = 1:    one of penalty_rate packets a second passes, else drop\n\
-        else:     drop with max(0, 2p − 1), mark with the rest of p (Not-ECT: drop)",
-    expect: "Flows that answer have bins in which few packets wait, and lose next to nothing. A flow \
-        that sends on fills its bins beyond target, its p rises to 1, and then it is held to what \
-        the penalty lets through, without a queue for each flow. In the figure five flows share \
-        what is held, and none answers: p rises from the queue on at which their bins hold target.",
-    weaknesses: "The p of a flow that is held back falls again where nothing of it waits, so that more \
-        than the penalty passes where the queue is short: of 1000 packets a second beside 24 downloads \
-        60 pass, beside 4 downloads 430, where the penalty alone would be 10. A flow that shares its bins in all levels \
-        with such flows pays as they do, and the more of these there are the likelier it is: with ten, \
-        one in four hundred. It does not keep the queue short: up to target packets of each flow \
-        wait. Reaching p = 1 takes two thousand arrivals.",
+    equations: "arrival:  in each of 8 levels the flow's bin:  empty: p ← p − decrement;  at least target: p ← p + increment\n\
+        p_min, q_min:  the least of the eight\n\
+        q_min ≥ max:   drop\n\
+        p_min = 1:     drop what exceeds penalty_rate (bucket of penalty_burst)\n\
+        else:          signal with p_min; capable: drop with max(0, 2·p_min − 1), else mark",
+    expect: "One FIFO, no state per flow. Flows that answer are signalled as often as their own \
+        bins ask for. Of a flow that answers nothing p grows until its bins hold less than target: \
+        it keeps a little of the link, and the others have the rest. Only where that is not enough, \
+        after some two thousand arrivals, p is 1 and the flow is pressed to penalty_rate.",
+    weaknesses: "It is slow: from 0 to 1 a bin takes 1986 arrivals above the target, and back 21845 \
+        to an empty bin. A bin is lowered only by arrivals that find it empty, so that a quiet one \
+        keeps what it had. Ten flows that answer nothing share all eight bins with one in four \
+        hundred others, which they take down with them until the next rehash. The ten packets a \
+        second that still pass of them are too few to train the next hashes, so that a rehash lets \
+        them go until they are found again. target counts packets, so that what it means in time depends on the link.",
     params: own_tables::<SfbParams>(),
     state: &states(COLUMNS),
     defaults: SfbParams::DEFAULTS,
@@ -47,131 +59,118 @@ pub const KIND: Kind = Kind {
 group! {
     /// What the user of SFB sets.
     pub struct SfbParams {
-        /// Its own.
+        /// Its own keys.
         pub own: SfbOwn,
         /// What every kind takes.
         pub common: Common,
     }
-    defaults: [("ecn", "true")],
 }
 
 params! {
     /// Parameters.
     pub struct SfbOwn: Default {
-        /// Packets in all; the link's buffer holds beside it, the smaller one counts.
-        pub limit: u32 {
-            ty: int(1, 1_000_000),
-            unit: "packets",
-            default: 1000,
-            source: "Linux: sch_sfb, the interface's queue",
-        },
-        /// A packet whose bins all hold so many is dropped.
-        pub max: u32 { ty: int(1, 65_535), unit: "packets", default: 25, source: "Linux: sch_sfb" },
-        /// Packets in a bin from which its probability grows.
+        /// A bin with so many packets raises its probability.
         pub target: u32 {
             ty: int(1, 65_535),
             unit: "packets",
             default: 20,
-            source: "Linux: sch_sfb",
+            source: "iproute2: tc-sfb",
         },
-        /// So much it grows at an arrival, in whole 1/65535.
+        /// A flow all of whose bins hold so many packets gets no further one in.
+        pub max: u32 { ty: int(1, 65_535), unit: "packets", default: 25, source: "iproute2: tc-sfb" },
+        /// What an arrival at a bin above the target adds to its probability.
         pub increment: f64 {
-            ty: num_open(0.0, 1.0),
+            ty: num(0.0, 1.0),
             unit: "1",
-            default: 0.0005,
-            source: "iproute2, tc/q_sfb.c: 33/65535",
+            default: 0.0005035477226,
+            source: "iproute2: tc-sfb, 33/65535",
         },
-        /// So much it falls at an arrival that finds the bin empty, in whole 1/65535.
+        /// What an arrival at an empty bin takes off it.
         pub decrement: f64 {
-            ty: num_open(0.0, 1.0),
+            ty: num(0.0, 1.0),
             unit: "1",
-            default: 0.00005,
-            source: "iproute2, tc/q_sfb.c: 3/65535",
+            default: 0.0000457770656,
+            source: "iproute2: tc-sfb, 3/65535",
         },
-        /// Packets a second that all flows at p = 1 may send together.
+        /// Packets a second of flows that answer nothing that pass.
         pub penalty_rate: f64 {
             ty: num(0.0, 1e9),
             unit: "1/s",
             default: 10,
-            source: "Linux: sch_sfb",
+            source: "iproute2: tc-sfb",
         },
-        /// So many of them at once.
-        pub penalty_burst: f64 {
-            ty: num(0.0, 1e9),
+        /// Of those packets so many at once.
+        pub penalty_burst: u32 {
+            ty: int(0, 1_000_000),
             unit: "packets",
             default: 20,
-            source: "Linux: sch_sfb",
+            source: "iproute2: tc-sfb",
         },
-        /// The hash changes every so often; 0 s for never.
-        pub rehash: Duration { default: "600 s", source: "Linux: sch_sfb" },
-        /// So long before, the bins to come begin to learn.
-        pub db: Duration { default: "60 s", source: "Linux: sch_sfb" },
+        /// How often the hashes change.
+        pub rehash: Duration { default: "600 s", source: "iproute2: tc-sfb" },
+        /// For how long before that flows that answer nothing train the next ones.
+        pub warm_up: Duration { default: "60 s", source: "iproute2: tc-sfb, db" },
     }
 }
 
-const COLUMNS: &[Column<Sfb>; 3] = &[
-    column("p", "The last packet's probability, the least of its bins'.", |d| share(d.p)),
-    column("p_max", "The highest probability of a bin.", |d| {
-        share(d.sets[d.current].bins.iter().flatten().map(|bin| bin.p).max().unwrap_or(0))
-    }),
-    column("penalties", "Packets dropped since the start because p is 1.", |d| d.penalties as f64),
-];
-
 const LEVELS: usize = 8;
 const BINS: usize = 16;
-/// A probability of 1.
-const CERTAIN: u32 = 65_535;
 
-fn share(p: u32) -> f64 {
-    f64::from(p) / f64::from(CERTAIN)
-}
+const COLUMNS: &[Column<Sfb>; 2] = &[
+    column("p_min", "The probability for the packet that arrived last.", |d| d.p_min),
+    column("q_min", "The packets in its emptiest bin.", |d| f64::from(d.q_min)),
+];
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
-    qlen: u32,
-    p: u32,
+    packets: u32,
+    p: f64,
 }
 
-/// A set of bins, and its hash, of which four bits name the bin in each level.
+/// The bins of one hash.
 #[derive(Clone, Debug)]
-struct Bins {
+struct Set {
     hash: Hash,
     bins: Box<[[Bin; BINS]; LEVELS]>,
 }
 
-impl Bins {
+impl Set {
     fn new() -> Self {
-        Bins { hash: Hash::new(), bins: Box::new([[Bin::default(); BINS]; LEVELS]) }
+        Set { hash: Hash::new(), bins: Box::new([[Bin::default(); BINS]; LEVELS]) }
     }
 
-    fn bits(&mut self, pkt: &Packet, rng: &mut Rng) -> u32 {
-        (self.hash.bits(u64::from(pkt.flow), rng) >> 32) as u32
+    /// The four bits of each level, of 32.
+    fn bits(&mut self, flow: u32, rng: &mut Rng) -> u32 {
+        (self.hash.bits(flow.into(), rng) >> 32) as u32
     }
 
-    fn each(&mut self, bits: u32) -> impl Iterator<Item = &mut Bin> {
-        let bins = self.bins.iter_mut().enumerate();
-        bins.map(move |(level, bins)| &mut bins[(bits >> (4 * level)) as usize % BINS])
+    fn each(&mut self, bits: u32, mut act: impl FnMut(&mut Bin)) {
+        for (level, bins) in self.bins.iter_mut().enumerate() {
+            act(&mut bins[(bits >> (4 * level)) as usize % BINS]);
+        }
     }
 }
 
-/// SFB.
+/// Stochastic Fair BLUE.
 #[derive(Clone, Debug)]
 pub struct Sfb {
-    sets: [Bins; 2],
-    current: usize,
-    /// When the sets change places next.
-    change: Option<Time>,
-    /// The packets that wait: the handle, and the bits in the sets that counted it.
-    waiting: VecDeque<(u32, [Option<u32>; 2])>,
-    arriving: [Option<u32>; 2],
     own: SfbOwn,
-    increment: u32,
-    decrement: u32,
     ecn: bool,
-    tokens: f64,
-    refilled: Time,
-    p: u32,
-    penalties: u64,
+    /// The set that decides, and the one that is next.
+    sets: [Set; 2],
+    /// Whether that one is trained.
+    trains: bool,
+    /// When the sets changed places.
+    changed: Time,
+    /// Of the waiting packets, from the head: their bits in the first set and in the second, under
+    /// which they were counted there.
+    waiting: VecDeque<[Option<u32>; 2]>,
+    /// Which of `sets` decides.
+    at: usize,
+    tokens: u32,
+    filled: Time,
+    p_min: f64,
+    q_min: u32,
 }
 
 impl Sfb {
@@ -182,84 +181,102 @@ impl Sfb {
     pub fn new(p: &SfbParams, cx: &Context) -> Result<Self, ParamError> {
         let _ = Unit::of(p, &p.common, cx)?;
         let own = p.own.clone();
-        if own.target > own.max {
-            return Err(ParamError::new("target", format!("must not be above max ({})", own.max)));
+        if own.max < own.target {
+            return Err(ParamError::new(
+                "max",
+                format!("must be at least target ({})", own.target),
+            ));
         }
-        if own.rehash > Duration::ZERO && own.db > own.rehash {
-            return Err(ParamError::new("db", "must not be above rehash"));
+        if own.warm_up > own.rehash {
+            return Err(ParamError::new("warm_up", "must be at most rehash"));
         }
-        let whole = |key, p: f64| match libm::round(p * f64::from(CERTAIN)) as u32 {
-            0 => Err(ParamError::new(key, "must be at least half of 1/65535")),
-            whole => Ok(whole),
-        };
         Ok(Sfb {
-            sets: [Bins::new(), Bins::new()],
-            current: 0,
-            change: (own.rehash > Duration::ZERO).then(|| Time::ZERO + own.rehash),
-            waiting: VecDeque::new(),
-            arriving: [None; 2],
-            increment: whole("increment", own.increment)?,
-            decrement: whole("decrement", own.decrement)?,
-            ecn: p.common.ecn,
             tokens: own.penalty_burst,
-            refilled: Time::ZERO,
-            p: 0,
-            penalties: 0,
             own,
+            ecn: p.common.ecn,
+            sets: [Set::new(), Set::new()],
+            trains: false,
+            changed: Time::ZERO,
+            waiting: VecDeque::new(),
+            at: 0,
+            filled: Time::ZERO,
+            p_min: 0.0,
+            q_min: 0,
         })
     }
 
-    /// The flow's bins of a set learn from an arrival. Returns the bits, the least p and the least
-    /// qlen.
-    fn learn(&mut self, set: usize, pkt: &Packet, rng: &mut Rng) -> (u32, u32, u32) {
-        let bits = self.sets[set].bits(pkt, rng);
-        let (mut p, mut qlen) = (CERTAIN, u32::MAX);
-        for bin in self.sets[set].each(bits) {
-            if bin.qlen == 0 {
-                bin.p = bin.p.saturating_sub(self.decrement);
-            } else if bin.qlen >= self.own.target {
-                bin.p = CERTAIN.min(bin.p + self.increment);
+    /// The hashes' turns: the sets change places, or the next one begins to be trained.
+    fn turn(&mut self, now: Time) {
+        let age = now.since(self.changed);
+        if age > self.own.rehash {
+            self.sets[self.at].hash = Hash::new();
+            self.at ^= 1;
+            self.trains = false;
+            self.changed = now;
+        } else if age + self.own.warm_up > self.own.rehash {
+            self.trains = true;
+        }
+    }
+
+    /// An arrival at the flow's bins in a set. Returns its bits there, and the least probability
+    /// and the fewest packets.
+    fn met(&mut self, set: usize, flow: u32, rng: &mut Rng) -> (u32, f64, u32) {
+        let bits = self.sets[set].bits(flow, rng);
+        let SfbOwn { target, increment, decrement, .. } = self.own;
+        let (mut p_min, mut q_min) = (1.0_f64, u32::MAX);
+        self.sets[set].each(bits, |bin| {
+            if bin.packets == 0 {
+                bin.p = (bin.p - decrement).max(0.0);
+            } else if bin.packets >= target {
+                bin.p = (bin.p + increment).min(1.0);
             }
-            (p, qlen) = (p.min(bin.p), qlen.min(bin.qlen));
-        }
-        (bits, p, qlen)
+            p_min = p_min.min(bin.p);
+            q_min = q_min.min(bin.packets);
+        });
+        (bits, p_min, q_min)
     }
 
-    /// The sets change places where it is time. Returns whether the set to come learns.
-    fn changes(&mut self, now: Time) -> bool {
-        let Some(change) = self.change else { return false };
-        if now <= change {
-            return now + self.own.db > change;
-        }
-        let old = &mut self.sets[self.current];
-        old.hash = Hash::new();
-        old.bins.iter_mut().flatten().for_each(|bin| bin.p = 0);
-        self.current ^= 1;
-        self.change = Some(now + self.own.rehash);
-        false
-    }
-
-    /// Returns whether a packet of a flow at p = 1 may pass: the bucket is filled where it is empty,
-    /// with no more than ten seconds' worth.
-    fn token(&mut self, now: Time) -> bool {
-        if self.tokens < 1.0 {
-            let since = now.since(self.refilled).as_secs_f64().min(10.0);
-            self.tokens = (since * self.own.penalty_rate).min(self.own.penalty_burst);
-            if self.tokens < 1.0 {
-                return false;
+    /// Whether a packet of a flow that answers nothing may pass. The bucket is filled only when it is
+    /// empty, with what ten seconds bring at most.
+    fn spares(&mut self, now: Time) -> bool {
+        if self.tokens == 0 {
+            let age = now.since(self.filled).as_secs_f64().min(10.0);
+            let brought = age * self.own.penalty_rate;
+            self.tokens = brought.min(f64::from(self.own.penalty_burst)) as u32;
+            if self.tokens > 0 {
+                self.filled = now;
             }
-            self.refilled = now;
         }
-        self.tokens -= 1.0;
-        true
+        let spared = self.tokens > 0;
+        self.tokens -= u32::from(spared);
+        spared
     }
 
-    /// Returns what becomes of a packet at p for this number below 65536: of p, what is above a half
-    /// counts twice for drops, the rest is marks.
-    fn signal(&self, p: u32, r: u32, pkt: &Packet) -> Verdict {
-        if r >= p {
+    /// The last packet waits, counted in the bins of these bits.
+    fn enters(&mut self, bits: [Option<u32>; 2]) {
+        for (set, bits) in self.sets.iter_mut().zip(bits) {
+            if let Some(bits) = bits {
+                set.each(bits, |bin| bin.packets += 1);
+            }
+        }
+        self.waiting.push_back(bits);
+    }
+
+    /// A packet with these bits waits no more.
+    fn leaves(&mut self, bits: Option<[Option<u32>; 2]>) {
+        for (set, bits) in self.sets.iter_mut().zip(bits.unwrap_or_default()) {
+            if let Some(bits) = bits {
+                set.each(bits, |bin| bin.packets = bin.packets.saturating_sub(1));
+            }
+        }
+    }
+
+    /// What becomes of a packet that is signalled with `p`, at a draw below it. A capable one is
+    /// marked where p is small, and dropped ever more often above a half.
+    fn signalled(&self, pkt: &Packet, p: f64, draw: f64) -> Verdict {
+        if draw >= p {
             Verdict::Pass
-        } else if r < (2 * p).saturating_sub(CERTAIN) || !self.ecn || pkt.ecn == Ecn::NotEct {
+        } else if draw < 2.0 * p - 1.0 || !self.ecn || pkt.ecn == Ecn::NotEct {
             Verdict::Drop(Reason::Early)
         } else {
             Verdict::Mark(Level::Ce, Reason::Early)
@@ -268,66 +285,61 @@ impl Sfb {
 }
 
 impl Aqm for Sfb {
-    fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
-        if q.pkts >= self.own.limit {
-            return Verdict::Drop(Reason::Overflow);
+    fn arrive(&mut self, now: Time, pkt: &Packet, _: &Queue, rng: &mut Rng) -> Verdict {
+        self.turn(now);
+        let (at, next) = (self.at, self.at ^ 1);
+        let (own, p_min, q_min) = self.met(at, pkt.flow, rng);
+        (self.p_min, self.q_min) = (p_min, q_min);
+        let mut bits = [None; 2];
+        bits[at] = Some(own);
+        let verdict = if q_min >= self.own.max {
+            Verdict::Drop(Reason::Forced)
+        } else if p_min >= 1.0 {
+            if self.trains {
+                bits[next] = Some(self.met(next, pkt.flow, rng).0);
+            }
+            if self.spares(now) {
+                Verdict::Pass
+            } else {
+                Verdict::Drop(Reason::Forced)
+            }
+        } else {
+            self.signalled(pkt, p_min, rng.unit())
+        };
+        if !matches!(verdict, Verdict::Drop(_)) {
+            self.enters(bits);
         }
-        let warms = self.changes(now);
-        let (bits, p, qlen) = self.learn(self.current, pkt, rng);
-        self.arriving = [None; 2];
-        self.arriving[self.current] = Some(bits);
-        self.p = p;
-        if qlen >= self.own.max {
-            return Verdict::Drop(Reason::Forced);
-        }
-        if p < CERTAIN {
-            let r = (rng.bits() & u64::from(CERTAIN)) as u32;
-            return self.signal(p, r, pkt);
-        }
-        if warms {
-            let other = self.current ^ 1;
-            self.arriving[other] = Some(self.learn(other, pkt, rng).0);
-        }
-        if self.token(now) {
-            return Verdict::Pass;
-        }
-        self.penalties += 1;
-        Verdict::Drop(Reason::Forced)
+        verdict
     }
 
-    fn enqueued(&mut self, _: Time, _: &Packet, handle: u32) {
-        for (set, bits) in self.sets.iter_mut().zip(self.arriving) {
-            bits.into_iter().for_each(|bits| set.each(bits).for_each(|bin| bin.qlen += 1));
-        }
-        self.waiting.push_back((handle, self.arriving));
+    fn overflow(&mut self, _: Time, _: &Packet, _: &Queue) {
+        let bits = self.waiting.pop_back();
+        self.leaves(bits);
     }
 
-    fn next(&mut self, _: Time) -> Turn<u32> {
-        let Some((handle, counted)) = self.waiting.pop_front() else { return Turn::Empty };
-        for (set, bits) in self.sets.iter_mut().zip(counted) {
-            bits.into_iter().for_each(|bits| set.each(bits).for_each(|bin| bin.qlen -= 1));
-        }
-        Turn::Packet(handle)
+    fn depart(&mut self, _: Time, _: &Packet, _: Duration, _: &Queue, _: &mut Rng) -> Verdict {
+        let bits = self.waiting.pop_front();
+        self.leaves(bits);
+        Verdict::Pass
     }
 
     #[inline(always)]
     fn service(&self) -> Service {
-        Service::Orders
+        Service::AtDeparture
     }
 
     fn state_bytes(&self) -> usize {
-        size_of_val(self) + 2 * size_of_val(&*self.sets[0].bins)
+        size_of_val(self) + 2 * size_of::<[[Bin; BINS]; LEVELS]>()
     }
 
+    /// Each packet keeps its bits in both sets.
     fn packet_bytes(&self) -> usize {
-        size_of::<(u32, [Option<u32>; 2])>()
+        size_of::<[Option<u32>; 2]>()
     }
 
-    /// The bins and what waits stay.
-    fn go_on(&mut self, before: Self, now: Time) {
-        let Sfb { own, increment, decrement, ecn, .. } = self.clone();
-        let change = (own.rehash > Duration::ZERO).then(|| now + own.rehash);
-        *self = Sfb { own, increment, decrement, ecn, change, ..before };
+    fn go_on(&mut self, before: Self, _: Time) {
+        let (own, ecn) = (self.own.clone(), self.ecn);
+        *self = Sfb { own, ecn, ..before };
     }
 
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
@@ -338,141 +350,131 @@ impl Aqm for Sfb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{build, busy, context, params, PKT};
+    use crate::testing::{busy, context, params, PKT};
 
     fn sfb(set: &[(&'static str, &'static str)]) -> Sfb {
         Sfb::new(&params(&KIND, set), &context()).unwrap()
     }
 
-    fn at(ms: u64) -> Time {
-        Time::from_nanos(ms * 1_000_000)
+    fn ms(n: u64) -> Time {
+        Time::from_nanos(n * 1_000_000)
     }
 
-    /// Packets of a flow wait.
-    fn waits(sfb: &mut Sfb, rng: &mut Rng, flow: u32, n: u32) {
-        for handle in 0..n {
-            let _ = sfb.arrive(Time::ZERO, &Packet { flow, ..PKT }, &busy(handle), rng);
-            sfb.enqueued(Time::ZERO, &PKT, handle);
-        }
+    fn pkt(flow: u32, ecn: Ecn) -> Packet {
+        Packet { flow, ecn, ..PKT }
     }
 
-    /// P(drop), P(mark) of a capable packet: p 0.4: 0, 0.4; 0.6: 0.2, 0.4; 0.75: 0.5, 0.25; 0.9: 0.8,
-    /// 0.1. Counted over all 65536 numbers, each is met within 3/65536.
+    /// Capable packets at p = 0.4: marked with 0.4; 0.6: dropped with 0.2, marked with 0.4; 0.75:
+    /// 0.5 and 0.25; 0.9: 0.8 and 0.1. Others are dropped with p.
     #[test]
-    fn drops_and_marks_by_hand() {
-        let sfb = sfb(&[]);
-        let capable = Packet { ecn: Ecn::Ect0, ..PKT };
-        for (p, drop, mark) in
-            [(0.4, 0.0, 0.4), (0.6, 0.2, 0.4), (0.75, 0.5, 0.25), (0.9, 0.8, 0.1)]
+    fn marks_turn_into_drops_above_a_half() {
+        let sfb = sfb(&[("ecn", "true")]);
+        for (p, dropped, marked) in
+            [(0.4, 0, 400), (0.6, 200, 400), (0.75, 500, 250), (0.9, 800, 100)]
         {
-            let count = |pkt: &Packet, want: Verdict| {
-                let p = libm::round(p * 65_535.0) as u32;
-                let n = (0..65_536).filter(|r| sfb.signal(p, *r, pkt) == want).count();
-                n as f64 / 65_536.0
-            };
-            let (dropped, marked) =
-                (Verdict::Drop(Reason::Early), Verdict::Mark(Level::Ce, Reason::Early));
-            for (pkt, verdict, share) in [
-                (&capable, dropped, drop),
-                (&capable, marked, mark),
-                (&PKT, dropped, drop + mark),
-                (&PKT, marked, 0.0),
-            ] {
-                assert!((count(pkt, verdict) - share).abs() < 3.0 / 65_536.0, "{p} {verdict:?}");
+            let mut seen = [0, 0];
+            for i in 0..1000 {
+                match sfb.signalled(&pkt(1, Ecn::Ect0), p, (f64::from(i) + 0.5) / 1000.0) {
+                    Verdict::Drop(Reason::Early) => seen[0] += 1,
+                    Verdict::Mark(Level::Ce, Reason::Early) => seen[1] += 1,
+                    _ => {}
+                }
             }
+            assert_eq!(seen, [dropped, marked], "{p}");
+            let other = |draw| sfb.signalled(&pkt(1, Ecn::NotEct), p, draw);
+            assert_eq!(other(p - 0.001), Verdict::Drop(Reason::Early));
+            assert_eq!(other(p), Verdict::Pass);
         }
     }
 
-    /// 33/65535 an arrival from 20 packets on: p is 1 with the 1986th. Then the burst of 20 passes
-    /// and no more; a second later ten do. Below target nothing changes; empty, it falls by 3.
+    /// From 0, 1985 arrivals above the target are not enough and 1986 are. Then what exceeds the
+    /// bucket is dropped: 20 pass at once, and one each 100 ms.
     #[test]
-    fn a_flow_that_does_not_answer_is_held_to_the_penalty() {
-        let mut sfb = sfb(&[]);
-        let mut rng = Rng::stream(1, "test");
-        waits(&mut sfb, &mut rng, 1, 19);
-        let mut arrive = |sfb: &mut Sfb, ms| sfb.arrive(at(ms), &PKT, &busy(30), &mut rng);
-        let flow = |sfb: &mut Sfb| {
-            for set in sfb.sets[0].bins.iter_mut().flatten() {
-                set.qlen = 20;
-            }
-        };
-        flow(&mut sfb);
-        for _ in 0..1985 {
-            let _ = arrive(&mut sfb, 1);
+    fn a_flow_that_answers_nothing_is_pressed_to_the_penalty_rate() {
+        let (mut sfb, mut rng) = (sfb(&[("max", "65535")]), Rng::stream(1, "test"));
+        (0..20).for_each(|_| {
+            let _ = sfb.arrive(ms(0), &pkt(7, Ecn::NotEct), &busy(0), &mut rng);
+        });
+        for n in 1..=1985 {
+            let _ = sfb.arrive(ms(0), &pkt(7, Ecn::NotEct), &busy(20), &mut rng);
+            assert!(sfb.p_min < 1.0, "{n}");
         }
-        assert_eq!(sfb.p, 1985 * 33);
-        let passes = |sfb: &mut Sfb, arrive: &mut dyn FnMut(&mut Sfb, u64) -> Verdict, ms| {
-            (0..100).filter(|_| arrive(sfb, ms) == Verdict::Pass).count()
-        };
-        assert_eq!(passes(&mut sfb, &mut arrive, 1), 20);
-        assert_eq!(passes(&mut sfb, &mut arrive, 1001), 10);
-        assert_eq!(sfb.penalties, 80 + 90);
-        sfb.sets[0].bins.iter_mut().flatten().for_each(|bin| bin.qlen = 19);
-        let _ = arrive(&mut sfb, 1001);
-        assert_eq!(sfb.p, CERTAIN);
-        sfb.sets[0].bins.iter_mut().flatten().for_each(|bin| bin.qlen = 0);
-        let _ = arrive(&mut sfb, 1001);
-        assert_eq!(sfb.p, CERTAIN - 3);
-        sfb.sets[0].bins.iter_mut().flatten().for_each(|bin| bin.qlen = 25);
-        assert_eq!(arrive(&mut sfb, 9000), Verdict::Drop(Reason::Forced));
+        let mut passed =
+            |at| sfb.arrive(ms(at), &pkt(7, Ecn::NotEct), &busy(20), &mut rng) == Verdict::Pass;
+        assert_eq!((0..30).filter(|_| passed(0)).count(), 20);
+        // Asked every 10 ms for ten seconds.
+        assert_eq!((1..=1000).filter(|i| passed(10 * i)).count(), 100);
     }
 
-    /// Another flow shares no more than some levels: its p stays 0, its bins count its packets, and
-    /// all are empty again when what waits has left.
+    /// Another flow shares some bins with it, but not all, and passes.
     #[test]
-    fn the_least_of_the_levels_decides() {
-        let mut sfb = sfb(&[("increment", "0.1")]);
-        let mut rng = Rng::stream(1, "test");
-        waits(&mut sfb, &mut rng, 1, 22);
-        assert!(sfb.p > 0);
-        waits(&mut sfb, &mut rng, 2, 1);
-        assert_eq!(sfb.p, 0);
-        let waiting =
-            |sfb: &Sfb| (*sfb.sets[0].bins).map(|level| level.iter().map(|b| b.qlen).sum::<u32>());
-        assert_eq!(waiting(&sfb), [23u32; LEVELS]);
-        while sfb.next(Time::ZERO) != Turn::Empty {}
-        assert_eq!(waiting(&sfb), [0; LEVELS]);
+    fn the_others_pass() {
+        let (mut sfb, mut rng) = (sfb(&[]), Rng::stream(1, "test"));
+        for _ in 0..3000 {
+            let _ = sfb.arrive(ms(0), &pkt(7, Ecn::NotEct), &busy(20), &mut rng);
+        }
+        assert_eq!(sfb.q_min, 25, "what is let in ends at max");
+        let verdict = sfb.arrive(ms(0), &pkt(7, Ecn::NotEct), &busy(25), &mut rng);
+        assert_eq!(verdict, Verdict::Drop(Reason::Forced));
+        for flow in 100..200 {
+            let verdict = sfb.arrive(ms(0), &pkt(flow, Ecn::NotEct), &busy(25), &mut rng);
+            assert_eq!(verdict, Verdict::Pass, "{flow}");
+            sfb.overflow(ms(0), &pkt(flow, Ecn::NotEct), &busy(25));
+        }
     }
 
-    /// 10 s, the last 2 s of which the set to come learns from a flow at p = 1: at 11 s its bins
-    /// decide, and know it; what waits in both is counted off both.
+    /// A bin that is empty at an arrival is lowered, and one that overflowed is as before.
     #[test]
-    fn sets_take_turns() {
-        let set = [("rehash", "\"10 s\""), ("db", "\"2 s\""), ("target", "1"), ("increment", "1")];
-        let mut sfb = sfb(&set);
-        let mut rng = Rng::stream(1, "test");
-        let mut comes = |sfb: &mut Sfb, ms| {
-            let verdict = sfb.arrive(at(ms), &PKT, &busy(1), &mut rng);
-            if verdict == Verdict::Pass {
-                sfb.enqueued(at(ms), &PKT, 0);
-            }
+    fn bins_count_what_waits() {
+        let (mut sfb, mut rng) =
+            (sfb(&[("target", "2"), ("increment", "0.25")]), Rng::stream(1, "t"));
+        let mut come = |sfb: &mut Sfb| {
+            let _ = sfb.arrive(ms(0), &pkt(1, Ecn::Ect0), &busy(0), &mut rng);
+            (sfb.q_min, sfb.p_min)
         };
-        for ms in [0, 1, 2, 7000] {
-            comes(&mut sfb, ms);
-        }
-        assert!(sfb.sets[1].bins.iter().flatten().all(|bin| bin.qlen == 0));
-        for ms in [9000, 9001, 9002] {
-            comes(&mut sfb, ms);
-        }
         assert_eq!(
-            sfb.sets[1].bins[0].iter().map(|bin| (bin.qlen, bin.p)).max(),
-            Some((3, CERTAIN))
+            (come(&mut sfb), come(&mut sfb), come(&mut sfb)),
+            ((0, 0.0), (1, 0.0), (2, 0.25))
         );
-        comes(&mut sfb, 11_000);
-        assert_eq!((sfb.current, sfb.p), (1, CERTAIN));
-        assert!(sfb.sets[0].bins.iter().flatten().all(|bin| bin.p == 0));
-        while sfb.next(Time::ZERO) != Turn::Empty {}
-        assert!(sfb.sets.iter().flat_map(|set| *set.bins).flatten().all(|bin| bin.qlen == 0));
+        let held = sfb.waiting.len();
+        sfb.enters([Some(0), None]);
+        sfb.overflow(ms(0), &pkt(1, Ecn::Ect0), &busy(0));
+        assert_eq!(sfb.waiting.len(), held);
+        let mut rng = Rng::stream(2, "t");
+        while !sfb.waiting.is_empty() {
+            let _ = sfb.depart(ms(1), &pkt(1, Ecn::Ect0), Duration::ZERO, &busy(0), &mut rng);
+        }
+        let left: u32 =
+            sfb.sets.iter().flat_map(|s| s.bins.iter().flatten()).map(|b| b.packets).sum();
+        assert_eq!((left, come(&mut sfb).0), (0, 0));
     }
 
+    /// A change each second. In the half of it before, packets that pass train the next hashes. Those
+    /// that the bucket lets through are too few for that: the flow that answers nothing is let go by
+    /// the change unless more of it waits.
     #[test]
-    fn keys_that_do_not_fit_are_refused() {
-        for (set, problem) in [
-            (&[("target", "30")][..], "target: must not be above max (25)"),
-            (&[("rehash", "\"9 s\"")], "db: must not be above rehash"),
-            (&[("increment", "1e-6")], "increment: must be at least half of 1/65535"),
-        ] {
-            assert_eq!(build(&KIND, set).err().unwrap().to_string(), problem);
+    fn the_next_hashes_learn_from_what_waits() {
+        let (half, none) = ("\"500 ms\"", "\"0 s\"");
+        for (warm_up, rate, known) in
+            [(half, "1e6", true), (half, "10", false), (none, "1e6", false)]
+        {
+            let set = [
+                ("rehash", "\"1 s\""),
+                ("warm_up", warm_up),
+                ("increment", "0.01"),
+                ("penalty_rate", rate),
+            ];
+            let (mut sfb, mut rng) = (sfb(&set), Rng::stream(1, "test"));
+            let mut before = 0.0;
+            for i in 0..1050 {
+                if sfb.waiting.len() > 24 {
+                    let _ = sfb.depart(ms(i), &PKT, Duration::ZERO, &busy(9), &mut rng);
+                }
+                let _ = sfb.arrive(ms(i), &pkt(7, Ecn::NotEct), &busy(24), &mut rng);
+                before = if i <= 1000 { sfb.p_min } else { before };
+            }
+            assert_eq!(before, 1.0);
+            assert_eq!(sfb.p_min == 1.0, known, "{warm_up}, {rate}: {}", sfb.p_min);
         }
     }
 }

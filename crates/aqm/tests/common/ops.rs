@@ -50,13 +50,12 @@ impl Setup {
     }
     /// Whether it refuses arriving packets at a limit of its own.
     fn has_a_limit(&self) -> bool {
-        ["fq-codel", "fq-pie", "dualpi2", "sfq", "sfb"].contains(&self.kind)
+        ["fq-codel", "fq-pie", "dualpi2", "sfq"].contains(&self.kind)
     }
     /// Whether a key sets the probability above which capable packets are dropped.
     fn marks_all(&self) -> bool {
         // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, CHOKe in pairs, PI2
-        // and DualPI2 in overload, BLUE in COBALT, DOCSIS-PIE always, SFB above a half, and a signal
-        // that is told to.
+        // and DualPI2 in overload, BLUE in COBALT and SFB, DOCSIS-PIE always, and a signal that is told to.
         let drops = ["mecn", "amecn", "custom", "pie", "choke", "pi2", "dualpi2", "cobalt"];
         let drops = [&drops[..], &["fq-cobalt", "cake", "fq-pie", "docsis-pie", "sfb"]].concat();
         let drops = drops.contains(&self.kind);

@@ -294,6 +294,27 @@ fn an_empty_queue_decays() {
     assert_eq!(decaying(&line), 0);
 }
 
+/// With another scheme of as many tins, a longer round trip and other shares, all goes on from what
+/// waits; more tins than before are not made.
+#[test]
+fn other_parameters_take_over_what_waits() {
+    let mut line = Line::patient(&[("tins", "\"diffserv8\"")], context());
+    (0..4).for_each(|flow| drop(line.arrive(flow, 46, BYTES)));
+    let other = |tins| {
+        let set = [("tins", tins), ("isolation", "\"flows\""), ("rtt", "\"200 ms\"")];
+        Cake::new(&params(&KIND, &set), &context()).unwrap()
+    };
+    let before = std::mem::replace(&mut line.cake, other("\"precedence\""));
+    line.cake.go_on(before, ms(1));
+    assert_eq!((line.cake.tins.len(), line.cake.scheme.tin(46)), (8, 5));
+    let before = std::mem::replace(&mut line.cake, other("\"besteffort\""));
+    line.cake.go_on(before, ms(2));
+    assert_eq!((line.cake.tins.len(), line.cake.scheme.tin(46)), (8, 5));
+    assert_eq!(line.cake.tins[0].law.interval(), Duration::from_millis(200));
+    let left = std::iter::from_fn(|| line.serve()).count();
+    assert_eq!(left, 4);
+}
+
 /// What may be marked is marked, also the last packet of a queue.
 #[test]
 fn capable_packets_are_marked() {
