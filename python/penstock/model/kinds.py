@@ -60,6 +60,7 @@ __all__ = [
     "Rem",
     "Replay",
     "Sfb",
+    "Sfq",
     "Step",
     "Video",
     "Voip",
@@ -274,7 +275,12 @@ class _Discipline(Table):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Averaging(_Discipline):
-    """RED and its descendants.
+    """RED and its descendants."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Thresholds(_Averaging):
+    """Those with two thresholds.
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -296,6 +302,13 @@ class _Averaging(_Discipline):
         unit; default: 0; with profile ns-2: 2. Source: ns-2.
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
     """
 
     w_q: float | Literal["auto", "rtt"] | None = None
@@ -307,21 +320,6 @@ class _Averaging(_Discipline):
     idle: Literal["exact", "floor"] | None = None
     early_min_queue: float | None = None
     first_passes: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Thresholds(_Averaging):
-    """Those with two thresholds.
-
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    """
-
     min_th: float | str | None = None
     max_th: float | str | None = None
     target_delay: str | None = None
@@ -827,6 +825,26 @@ class DtRed(_Averaging):
     printed equation (4) only ever adds; `max_th_rule = "average"` sets instead. Flows are counted by hashing into
     1024 bits, which saturates at some thousands.
 
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
     min_th: min_th at the start, and its lower bound; max_th is twice min_th until the target is reached; a number of
         packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; default: 4. Source: RED-AT paper,
         section 4.3.
@@ -849,6 +867,15 @@ class DtRed(_Averaging):
     """
 
     kind: ClassVar[str] = "dt-red"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
     min_th: float | str | None = None
     max_p: float | None = None
     gentle: bool | None = None
@@ -873,6 +900,26 @@ class PdtRed(_Averaging):
     the shares are ours. Thresholds use the queue and the test uses its average, so a burst lowers the ramp before the
     average has moved. Nothing keeps a high class from starving a low one.
 
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
     max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
         Source: Floyd 1997; ns-2: linterm_ 10.
     gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
@@ -889,6 +936,15 @@ class PdtRed(_Averaging):
     """
 
     kind: ClassVar[str] = "pdt-red"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
     max_p: float | None = None
     gentle: bool | None = None
     gentle_tracks_max_p: bool | None = None
@@ -934,6 +990,9 @@ class CoDel(_Discipline):
 
     ce_threshold: With `ecn`: besides what CoDel marks, mark every capable packet that has waited longer than this; a
         time with its unit, for example "40 ms"; left out: none. Source: Linux: sch_codel; RFC 8290, section 5.2.7.
+    sce_ramp: With `ecn`: what CoDel passes and has waited longer than this is marked ECT(1) for some congestion (SCE)
+        if it is ECT(0): by chance, with a probability that grows to 1 at target; a time with its unit, for example
+        "40 ms"; left out: none. Source: draft-morton-tsvwg-sce; chromi/sce: half of target.
     target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
         section 4.4.
     interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
@@ -958,6 +1017,7 @@ class CoDel(_Discipline):
 
     kind: ClassVar[str] = "codel"
     ce_threshold: str | None = None
+    sce_ramp: str | None = None
     target: str | None = None
     interval: str | None = None
     maxpacket: str | None = None
@@ -1712,6 +1772,59 @@ class Afd(_Discipline):
     interval: str | None = None
     shadow: int | None = None
     sample: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sfq(_Averaging):
+    """Flows are hashed into slots that are served in turn; a full buffer costs the longest.
+
+    Active flows have equal shares of the link, whatever they send, and a flow that fills the buffer loses its own
+    packets alone. In the figure five flows share what is held: all wait for each other, and nothing is signalled
+    before the buffer is full. With `perturb` flows that fell into one slot are parted after a while.
+
+    It shares a standing queue and does not shorten it: without RED each flow fills its depth, and at a low rate 127
+    packets are a long wait. It has no place ahead for sparse flows, as FQ-CoDel has. Flows in one slot share it, and
+    whoever opens ten has ten shares. A change of the hash may let packets of a flow overtake each other. RED on a
+    slot looks at bytes and not at time, and its average stands still while nothing of the slot arrives.
+
+    divisor: Places of the hash; a whole number in [1, 65536]; default: 1024. Source: Linux: sch_sfq.
+    flows: Slots: no more flows than this wait at once; a whole number in [1, 65408]; default: 128. Source: Linux:
+        sch_sfq.
+    depth: Packets of a slot; a whole number in [1, 65535]; unit: packets; default: 127. Source: Linux: sch_sfq.
+    limit: Packets in all slots together; the link's buffer holds beside it, the smaller one counts; a whole number in
+        [2, 1000000]; unit: packets; default: 127. Source: Linux: sch_sfq.
+    quantum: Bytes that a slot may send in a round; a size with its unit, for example "1000 B"; default: 1514 B.
+        Source: Linux: sch_sfq, the interface's MTU with its header.
+    perturb: The hash changes every so often; a time with its unit, for example "40 ms"; left out: never. Source:
+        Linux: sch_sfq, whole seconds.
+    headdrop: Drops are from the head of a slot, not from its end; marks are, too; true or false; default: false.
+        Source: Linux: sch_sfq.
+    min_th: RED on each slot: average below which nothing is signalled. In packets it means mean ones; a number of
+        packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: no RED. Source: Linux:
+        sch_sfq, min.
+    max_th: The average from which every packet is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Linux: sch_sfq, max.
+    max_p: The probability just below that; a number in (0, 1]; default: 0.02. Source: Linux: sch_sfq, probability.
+    w_q: Weight of the newest sample in a slot's average; a number in (0, 1]; default: 0.0625. Source: settled here;
+        Linux finds it from burst and avpkt.
+    harddrop: With `ecn`: from max_th on capable packets are dropped all the same; true or false; default: false.
+        Source: Linux: sch_sfq.
+    Source: McKenney 1990; Linux: sch_sfq.
+    """
+
+    kind: ClassVar[str] = "sfq"
+    divisor: int | None = None
+    flows: int | None = None
+    depth: int | None = None
+    limit: int | None = None
+    quantum: str | None = None
+    perturb: str | None = None
+    headdrop: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    max_p: float | None = None
+    w_q: float | None = None
+    harddrop: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

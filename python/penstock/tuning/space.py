@@ -53,6 +53,7 @@ SEARCHED: Mapping[str, Sequence[str]] = {
     "fq-codel": ("target", "interval"),
     "sfb": ("target", "max", "increment"),
     "afd": ("q_target",),
+    "sfq": ("depth",),
     "choke": ("min_th", "max_th", "max_p", "w_q"),
     "step": ("threshold",),
 }
