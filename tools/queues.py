@@ -31,6 +31,8 @@ OUTCOMES = Outcomes(
         "cake": "CAKE",
         "wred": "WRED",
         "unresponsive": "A load that answers nothing",
+        "sfq": "SFQ",
+        "hull": "HULL",
     },
 )
 
@@ -171,12 +173,32 @@ def unresponsive(found: Found) -> None:
     found.add("unresponsive/sfb/five", [x * 1e6 / 12_000 for x in goodput(run, 1)], FROM_ZERO)
 
 
+def sfq(found: Found) -> None:
+    """A near flow, a far one, and one that answers nothing."""
+    run = ps.run(scenario("sfq"), SEEDS)
+    for group, name in enumerate(("near", "far", "constant")):
+        found.add(f"sfq/{name}", share(run, group), PERCENT)
+
+
+def hull(found: Found) -> None:
+    """Two DCTCP flows through a phantom queue, and through DCTCP's step."""
+    phantom = ps.run(scenario("hull"), SEEDS)
+    step = ps.run(scenario("hull", aqm={"kind": "step", "threshold": "20 kB"}), SEEDS)
+    found.add("hull/used", metric(phantom, "utilization", 100), PERCENT)
+    waits = [metric(run, "delay_mean_s", 1e6) for run in (phantom, step)]
+    for name, values in zip(("phantom", "step"), waits, strict=True):
+        found.add(f"hull/{name}/wait", values, FROM_ZERO)
+    found.add("hull/of-step", [100 * a / b for a, b in zip(*waits, strict=True)], FROM_ZERO)
+
+
 PARTS: Mapping[str, Callable[[Found], None]] = {
     "dualpi2": dualpi2,
     "classic": classic,
     "cake": cake,
     "wred": wred,
     "unresponsive": unresponsive,
+    "sfq": sfq,
+    "hull": hull,
 }
 
 
