@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,14 @@ def test_a_legend_of_long_names_stays_on_the_canvas() -> None:
         (panel,) = boxes(figure, [ax])
     assert box.x0 >= -0.005 and box.x1 <= 1.005 and box.y0 >= -0.005  # noqa: PT018
     assert not box.overlaps(panel)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=32), st.floats(0, 1 / 31))
+def test_levels_of_names_are_apart_and_inside(wanted: list[float], gap: float) -> None:
+    levels = canvas.apart(sorted(wanted), gap)
+    assert all(b - a >= gap - 1e-9 for a, b in pairwise(levels))
+    assert levels[0] >= -1e-9
+    assert levels[-1] <= 1 + 1e-9
 
 
 def test_better_stands_above_the_plane_and_no_name_on_another(every: Comparison) -> None:

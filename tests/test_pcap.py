@@ -240,7 +240,8 @@ DUMBBELLS = [file for file in sorted(SCENARIOS.glob("*.toml")) if 'kind = "dumbb
 
 
 #: Captures of a minute and more, which tshark takes ten seconds to read.
-LARGE = ("browsers", "cake-hosts", "cake-tins", "dualpi2", "hosts", "mixed-ecn", "single-flow", "video", "wred")
+LARGE = {"browsers", "cake-hosts", "cake-tins", "dualpi2", "hosts", "hull", "mixed-ecn", "sfq", "single-flow"}
+LARGE |= {"unresponsive", "video", "wred"}
 
 
 @pytest.mark.parametrize(

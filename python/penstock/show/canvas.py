@@ -275,18 +275,19 @@ def apart(wanted: Sequence[float], gap: float) -> list[float]:
     groups: list[list[float]] = []
     for level in wanted:
         groups.append([level])
-        while len(groups) > 1 and _middle(groups[-1]) - _middle(groups[-2]) < gap * _gaps(groups[-1], groups[-2]):
+        while len(groups) > 1 and _middle(groups[-1], gap) - _middle(groups[-2], gap) < gap * _gaps(*groups[-2:]):
             groups[-2:] = [groups[-2] + groups[-1]]
     levels = []
     for group in groups:
-        half = gap * (len(group) - 1) / 2
-        middle = min(max(_middle(group), half), max(1 - half, half))
-        levels += [middle - half + gap * k for k in range(len(group))]
+        first = _middle(group, gap) - gap * (len(group) - 1) / 2
+        levels += [first + gap * k for k in range(len(group))]
     return levels
 
 
-def _middle(group: Sequence[float]) -> float:
-    return sum(group) / len(group)
+def _middle(group: Sequence[float], gap: float) -> float:
+    """Returns the middle of a group: the mean of what is wanted, moved so that the group lies inside."""
+    half = gap * (len(group) - 1) / 2
+    return min(max(sum(group) / len(group), half), max(1 - half, half))
 
 
 def _gaps(upper: Sequence[float], lower: Sequence[float]) -> float:
