@@ -297,7 +297,7 @@ def _gaps(upper: Sequence[float], lower: Sequence[float]) -> float:
 
 #: Directions and distances (points) in which a name is tried beside its point, the nearest first.
 _SIDES = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
-_AWAY = (8, 12, 17)
+_AWAY = (8, 12, 17, 23)
 
 
 def name_points(
