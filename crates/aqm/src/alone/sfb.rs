@@ -156,17 +156,19 @@ impl Set {
 pub struct Sfb {
     own: SfbOwn,
     ecn: bool,
-    /// The set that decides, and the one that is next.
+    /// One of them decides, the other one is next.
     sets: [Set; 2],
-    /// Whether that one is trained.
+    /// Which of them decides.
+    at: usize,
+    /// Whether the next one is trained.
     trains: bool,
     /// When the sets changed places.
     changed: Time,
     /// Of the waiting packets, from the head: their bits in the first set and in the second, under
     /// which they were counted there.
     waiting: VecDeque<[Option<u32>; 2]>,
-    /// Which of `sets` decides.
-    at: usize,
+    /// Whether the packet that arrived last is the last of them.
+    entered: bool,
     tokens: u32,
     filled: Time,
     p_min: f64,
@@ -195,10 +197,11 @@ impl Sfb {
             own,
             ecn: p.common.ecn,
             sets: [Set::new(), Set::new()],
+            at: 0,
             trains: false,
             changed: Time::ZERO,
             waiting: VecDeque::new(),
-            at: 0,
+            entered: false,
             filled: Time::ZERO,
             p_min: 0.0,
             q_min: 0,
@@ -306,15 +309,19 @@ impl Aqm for Sfb {
         } else {
             self.signalled(pkt, p_min, rng.unit())
         };
-        if !matches!(verdict, Verdict::Drop(_)) {
+        self.entered = !matches!(verdict, Verdict::Drop(_));
+        if self.entered {
             self.enters(bits);
         }
         verdict
     }
 
+    /// A packet that was to be dropped may find no room as well.
     fn overflow(&mut self, _: Time, _: &Packet, _: &Queue) {
-        let bits = self.waiting.pop_back();
-        self.leaves(bits);
+        if self.entered {
+            let bits = self.waiting.pop_back();
+            self.leaves(bits);
+        }
     }
 
     fn depart(&mut self, _: Time, _: &Packet, _: Duration, _: &Queue, _: &mut Rng) -> Verdict {
@@ -447,6 +454,21 @@ mod tests {
         let left: u32 =
             sfb.sets.iter().flat_map(|s| s.bins.iter().flatten()).map(|b| b.packets).sum();
         assert_eq!((left, come(&mut sfb).0), (0, 0));
+    }
+
+    /// A full buffer refuses a packet that SFB drops: those that wait stay counted.
+    #[test]
+    fn a_packet_is_not_taken_out_for_one_that_was_dropped() {
+        let (mut sfb, mut rng) = (sfb(&[("max", "20")]), Rng::stream(1, "test"));
+        for _ in 0..20 {
+            let _ = sfb.arrive(ms(0), &pkt(7, Ecn::NotEct), &busy(20), &mut rng);
+        }
+        for _ in 0..3 {
+            let verdict = sfb.arrive(ms(0), &pkt(7, Ecn::NotEct), &busy(20), &mut rng);
+            assert_eq!(verdict, Verdict::Drop(Reason::Forced));
+            sfb.overflow(ms(0), &pkt(7, Ecn::NotEct), &busy(20));
+        }
+        assert_eq!((sfb.waiting.len(), sfb.q_min), (20, 20));
     }
 
     /// A change each second. In the half of it before, packets that pass train the next hashes. Those
