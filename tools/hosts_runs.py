@@ -6,7 +6,7 @@ Numbers have names such as `shares/bbr/10/0.5`: BBR's share, 10 Mbit/s, half a p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import penstock as ps
-from outcomes import ROOT, Found, Trace, Values
+from outcomes import ROOT, Found, Trace, less, metric, over, ratio, share
 from penstock.judging.estimate import FROM_ZERO, PERCENT, SHARE
 from penstock.runs.result import Result
 
@@ -88,45 +88,6 @@ def through(
             "traffic": groups,
         },
     )
-
-
-# ---- measures of a run
-
-
-def metric(found: Result, name: str, times: float = 1.0) -> list[float]:
-    """Returns a metric of each run."""
-    return [times * (run.metrics[name] or 0.0) for run in found.runs]
-
-
-def share(found: Result, group: int = 0) -> list[float]:
-    """Returns a group's share of the goodput, in per cent."""
-    return [100 * mine / (sum(all_of) or 1.0) for mine, all_of in _goodputs(found, group)]
-
-
-def ratio(found: Result, group: int = 0, over: int = 1) -> list[float]:
-    """Returns the goodput of a group over that of another."""
-    return [
-        (run.groups[group]["goodput_bps"] or 0.0) / max(run.groups[over]["goodput_bps"] or 0.0, 1.0)
-        for run in found.runs
-    ]
-
-
-def _goodputs(found: Result, group: int) -> Iterator[tuple[float, list[float]]]:
-    for run in found.runs:
-        rates = [each["goodput_bps"] or 0.0 for each in run.groups]
-        yield rates[group], rates
-
-
-def less(ours: Values, theirs: Values) -> list[float | None]:
-    """Returns the differences, seed by seed."""
-    both = zip(ours, theirs, strict=True)
-    return [None if a is None or b is None else a - b for a, b in both]
-
-
-def over(ours: Values, theirs: Values) -> list[float | None]:
-    """Returns the quotients, seed by seed; `None` where there is none."""
-    both = zip(ours, theirs, strict=True)
-    return [None if a is None or not b else a / b for a, b in both]
 
 
 # ---- 1. BBR beside CUBIC

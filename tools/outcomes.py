@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 from penstock import _files
 from penstock.judging.estimate import ANYWHERE, Bounds, Estimate
 from penstock.judging.rules import Above, Below, Within
+from penstock.runs.result import Result
 from tables import filled, table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -259,3 +260,42 @@ def said(found: Estimate | None) -> str:
         f"{round(x, digits) + 0.0:.{digits}f}" for x in (found.mean, found.low, found.high)
     )
     return f"{mean} ({low} to {high})".replace("-", "−")
+
+
+# ---- measures of a run
+
+
+def metric(found: Result, name: str, times: float = 1.0) -> list[float]:
+    """Returns a metric of each run."""
+    return [times * (run.metrics[name] or 0.0) for run in found.runs]
+
+
+def share(found: Result, group: int = 0) -> list[float]:
+    """Returns a group's share of the goodput, in per cent."""
+    return [100 * mine / (sum(all_of) or 1.0) for mine, all_of in _goodputs(found, group)]
+
+
+def ratio(found: Result, group: int = 0, over: int = 1) -> list[float]:
+    """Returns the goodput of a group over that of another."""
+    return [
+        (run.groups[group]["goodput_bps"] or 0.0) / max(run.groups[over]["goodput_bps"] or 0.0, 1.0)
+        for run in found.runs
+    ]
+
+
+def _goodputs(found: Result, group: int) -> Iterator[tuple[float, list[float]]]:
+    for run in found.runs:
+        rates = [each["goodput_bps"] or 0.0 for each in run.groups]
+        yield rates[group], rates
+
+
+def less(ours: Values, theirs: Values) -> list[float | None]:
+    """Returns the differences, seed by seed."""
+    both = zip(ours, theirs, strict=True)
+    return [None if a is None or b is None else a - b for a, b in both]
+
+
+def over(ours: Values, theirs: Values) -> list[float | None]:
+    """Returns the quotients, seed by seed; `None` where there is none."""
+    both = zip(ours, theirs, strict=True)
+    return [None if a is None or not b else a / b for a, b in both]

@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import penstock as ps
-from outcomes import ROOT, Found, Outcomes
+from outcomes import ROOT, Found, Outcomes, less, metric, over, ratio, share
 from penstock.judging.estimate import FROM_ZERO, PERCENT, SHARE
 from penstock.runs.result import Result
 
 SEEDS = 10
+#: Bits of a datagram.
+PACKET = 12_000
 #: Mbit/s and ms: the points at which DualPI2 is judged.
 GRID = [(rate, trip) for rate in (10, 40, 100) for trip in (10, 25, 50)]
 #: Disciplines that RFC 9330 has beside DualPI2.
@@ -48,25 +50,9 @@ def band(found: Result, name: str, metric: str, times: float = 1.0) -> list[floa
     return [times * (run.bands["bottleneck"][name][metric] or 0.0) for run in found.runs]
 
 
-def metric(found: Result, name: str, times: float = 1.0) -> list[float]:
-    """Returns a metric of each run."""
-    return [times * (run.metrics[name] or 0.0) for run in found.runs]
-
-
-def goodput(found: Result, group: int) -> list[float]:
-    """Returns a group's goodput in each run, in Mbit/s."""
-    return [(run.groups[group]["goodput_bps"] or 0.0) / 1e6 for run in found.runs]
-
-
-def ratio(found: Result) -> list[float]:
-    """Returns the first group's goodput over the second's in each run."""
-    return [a / b for a, b in zip(goodput(found, 0), goodput(found, 1), strict=True)]
-
-
-def share(found: Result, group: int) -> list[float]:
-    """Returns a group's share of the goodput in each run, in per cent."""
-    rates = [[each["goodput_bps"] or 0.0 for each in run.groups] for run in found.runs]
-    return [100 * each[group] / sum(each) for each in rates]
+def goodput(found: Result, group: int, unit: float = 1e6) -> list[float]:
+    """Returns a group's goodput in each run, in Mbit/s or in another unit of bit/s."""
+    return [(run.groups[group]["goodput_bps"] or 0.0) / unit for run in found.runs]
 
 
 # ---- the parts
@@ -121,8 +107,7 @@ def classic(found: Found) -> None:
         found.add(f"classic/{kind}/mean", metric(run, "delay_mean_s", 1e3), FROM_ZERO)
         delays[kind] = metric(run, "delay_p99_s", 1e3)
         found.add(f"classic/{kind}/p99", delays[kind], FROM_ZERO)
-    more = [a - b for a, b in zip(delays["pi2"], delays["pie"], strict=True)]
-    found.add("classic/pi2-pie/p99", more)
+    found.add("classic/pi2-pie/p99", less(delays["pi2"], delays["pie"]))
 
 
 def cake(found: Found) -> None:
@@ -130,7 +115,7 @@ def cake(found: Found) -> None:
     for isolation in ("triple-isolate", "dual-dsthost", "flows"):
         run = ps.run(scenario("cake-hosts", aqm__isolation=isolation), SEEDS)
         found.add(f"cake/{isolation}/console", share(run, 1), PERCENT)
-        hosts = [(share(run, 0)[i], share(run, 1)[i]) for i in range(SEEDS)]
+        hosts = zip(share(run, 0), share(run, 1), strict=True)
         jain = [(a + b) ** 2 / (2 * (a * a + b * b)) for a, b in hosts]
         found.add(f"cake/{isolation}/jain", jain, SHARE)
     run = ps.run(scenario("cake-tins"), SEEDS)
@@ -145,7 +130,7 @@ def cake(found: Found) -> None:
     flood = {"kind": "cbr", "rate": "40 Mbit/s", "packet": "1500 B"}
     one = {"kind": "ftp", "start": {"uniform": ["0 s", "1 s"]}}
     run = ps.run(scenario("cake-hosts", traffic=[one, flood]), SEEDS)
-    found.add("cake/flood/tcp", [5 * x for x in goodput(run, 0)], PERCENT)
+    found.add("cake/flood/tcp", goodput(run, 0, 20e6 / 100), PERCENT)
 
 
 def wred(found: Found) -> None:
@@ -153,12 +138,10 @@ def wred(found: Found) -> None:
     run = ps.run(scenario("wred"), SEEDS)
     rates = [goodput(run, group) for group in range(3)]
     for name, better, worse in (("green-yellow", 0, 1), ("yellow-red", 1, 2)):
-        ahead = [a - b for a, b in zip(rates[better], rates[worse], strict=True)]
-        found.add(f"wred/{name}/goodput", ahead)
+        found.add(f"wred/{name}/goodput", less(rates[better], rates[worse]))
     lost = {name: band(run, name, "loss_ratio", 100) for name in ("green", "yellow", "red")}
     for mild, severe in (("green", "yellow"), ("yellow", "red")):
-        more = [b - a for a, b in zip(lost[mild], lost[severe], strict=True)]
-        found.add(f"wred/{mild}-{severe}/lost", more)
+        found.add(f"wred/{mild}-{severe}/lost", less(lost[severe], lost[mild]))
 
 
 def unresponsive(found: Found) -> None:
@@ -166,11 +149,11 @@ def unresponsive(found: Found) -> None:
     for kind in ("red", "choke", "sfb", "afd"):
         run = ps.run(scenario("unresponsive", aqm={"kind": kind}), SEEDS)
         at = f"unresponsive/{kind}"
-        found.add(f"{at}/tcp", [10 * x for x in goodput(run, 0)], PERCENT)
+        found.add(f"{at}/tcp", goodput(run, 0, 10e6 / 100), PERCENT)
         found.add(f"{at}/flood", share(run, 1), PERCENT)
-        found.add(f"{at}/packets", [x * 1e6 / 12_000 for x in goodput(run, 1)], FROM_ZERO)
+        found.add(f"{at}/packets", goodput(run, 1, PACKET), FROM_ZERO)
     run = ps.run(scenario("unresponsive", aqm={"kind": "sfb", "target": 5}), SEEDS)
-    found.add("unresponsive/sfb/five", [x * 1e6 / 12_000 for x in goodput(run, 1)], FROM_ZERO)
+    found.add("unresponsive/sfb/five", goodput(run, 1, PACKET), FROM_ZERO)
 
 
 def sfq(found: Found) -> None:
@@ -188,7 +171,7 @@ def hull(found: Found) -> None:
     waits = [metric(run, "delay_mean_s", 1e6) for run in (phantom, step)]
     for name, values in zip(("phantom", "step"), waits, strict=True):
         found.add(f"hull/{name}/wait", values, FROM_ZERO)
-    found.add("hull/of-step", [100 * a / b for a, b in zip(*waits, strict=True)], FROM_ZERO)
+    found.add("hull/of-step", over([100 * x for x in waits[0]], waits[1]), FROM_ZERO)
 
 
 PARTS: Mapping[str, Callable[[Found], None]] = {

@@ -2,30 +2,7 @@
 //! shares, and a load that answers nothing takes nothing from the others' shares.
 
 mod common;
-use common::good;
-use penstock_sim::{run, Handle, RunResult, GROUP_METRICS, LINK_METRICS};
-
-fn simulate(text: &str) -> RunResult {
-    let s = good(text);
-    run(&s.lower(s.seed()).unwrap(), &Handle::default()).unwrap()
-}
-
-fn shipped(name: &str) -> String {
-    let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(path).unwrap()
-}
-
-/// The goodput of a group in Mbit/s.
-fn goodput(r: &RunResult, group: usize) -> f64 {
-    let i = GROUP_METRICS.iter().position(|m| m.name == "goodput_bps").expect("declared");
-    r.groups[group][i].expect("a goodput") / 1e6
-}
-
-fn tin(r: &RunResult, name: &str, metric: &str) -> f64 {
-    let band = r.bands.iter().find(|b| b.name == name).expect("a tin");
-    let i = LINK_METRICS.iter().position(|m| m.name == metric).expect("a metric");
-    band.metrics[i].unwrap_or(0.0)
-}
+use common::{band, goodput, shipped, simulate};
 
 /// Four downloads of one host and one of another: half each; with flows alone four to one. The
 /// hosts are the sources for what goes the other way.
@@ -59,7 +36,7 @@ fn hosts_are_equal() {
 fn tins_have_their_shares() {
     let r = simulate(&shipped("cake-tins"));
     let got = ["best-effort", "bulk", "video", "voice"].map(|name| {
-        (100.0 * tin(&r, name, "throughput_bps") / 10e6, 1e3 * tin(&r, name, "delay_p99_s"))
+        (100.0 * band(&r, name, "throughput_bps") / 10e6, 1e3 * band(&r, name, "delay_p99_s"))
     });
     println!("{got:?}");
     for ((share, _), want) in got.iter().zip([41.3, 6.25, 50.0, 2.4]) {
@@ -76,6 +53,6 @@ fn a_flood_takes_its_share_and_no_more() {
     let traffic =
         "[[traffic]]\nkind = \"ftp\"\n[[traffic]]\nkind = \"cbr\"\nrate = \"40 Mbit/s\"\n\
                    packet = \"1500 B\"\n";
-    let got = goodput(&simulate(&(text[..start].to_owned() + traffic)), 0);
+    let got = goodput(&simulate(&(text[..start].to_owned() + traffic)), 0) / 1e6;
     assert!((9.0..10.2).contains(&got), "{got}");
 }

@@ -3,30 +3,13 @@
 //! appendix C).
 
 mod common;
-use common::good;
+use common::{band, good, goodput, simulate};
 use penstock_aqm::alone::dualpi2::Variant;
 use penstock_aqm::{
     Aqm, Context, DualPi2, DualPi2Params, Ecn, Packet, Queue, Service, Turn, Verdict,
 };
-use penstock_sim::{run, Handle, RunResult, UserAqm, GROUP_METRICS, LINK_METRICS};
+use penstock_sim::{run, Handle, RunResult, UserAqm};
 use penstock_units::{Duration, QueueLen, Rate, Rng, Time};
-
-fn simulate(text: &str) -> RunResult {
-    let s = good(text);
-    run(&s.lower(s.seed()).unwrap(), &Handle::default()).unwrap()
-}
-
-/// A metric of the band L or C.
-fn band(r: &RunResult, name: &str, metric: &str) -> f64 {
-    let band = r.bands.iter().find(|b| b.name == name).expect("a band");
-    let i = LINK_METRICS.iter().position(|m| m.name == metric).expect("a metric");
-    band.metrics[i].unwrap_or(0.0)
-}
-
-fn goodput(r: &RunResult, group: usize) -> f64 {
-    let i = GROUP_METRICS.iter().position(|m| m.name == "goodput_bps").expect("declared");
-    r.groups[group][i].expect("a goodput")
-}
 
 /// A link, and hosts as Linux has them.
 fn line(variant: &str, mbit: u32, rtt_ms: u32, seconds: u32, traffic: &str) -> String {

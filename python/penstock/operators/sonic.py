@@ -149,8 +149,9 @@ def _coloured(wanted: Wanted, wants: Coloured, dev: str, name: str) -> Written:
             ends |= _ends({colour: told}, prefix, share)
             numbers = ("min_th", "max_th", "max_p")
             table[colour] |= {f"{prefix}{key}": told.aqm[key] for key in numbers}
+            # The average is the queue's: it is named once.
             values += [
-                replace(value, name=f"{colour} {prefix}{value.name}")
+                value if value.name == "w_q" else replace(value, name=f"{colour} {prefix}{value.name}")
                 for value in told.values
                 if value.name != "w_q" or not values
             ]
@@ -163,7 +164,7 @@ def _coloured(wanted: Wanted, wants: Coloured, dev: str, name: str) -> Written:
         ends,
         Written(
             text="",
-            values=tuple(replace(each, name="w_q") if each.name.endswith(" w_q") else each for each in values),
+            values=tuple(values),
             aqm={**box, "average": "shared", "colour": table},
             buffer="",
             lost=tuple(lost),

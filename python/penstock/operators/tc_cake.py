@@ -6,7 +6,15 @@ Sources: iproute2's tc/q_cake.c, Linux's net/sched/sch_cake.c.
 from __future__ import annotations
 
 from penstock.operators.model import Cake, Codel, Framing, Value, Wanted, bytes_text
-from penstock.operators.tc_delays import BOOKED, FRAME_MEMORY, asked_limit, booked, rate_value
+from penstock.operators.tc_delays import (
+    BOOKED,
+    FRAME_MEMORY,
+    asked_limit,
+    booked,
+    no_threshold,
+    packet_overhead,
+    rate_value,
+)
 from penstock.operators.tc_line import FRAME, RANGES, Line
 
 #: tc's words for the tins and for what has a queue.
@@ -109,19 +117,15 @@ def cake(wanted: Wanted) -> Line:
     asked = min(wants.memory_bytes, wanted.buffer_bytes / wanted.mean_packet * FRAME_MEMORY)
     memory = RANGES["cake memlimit"].value("memory_limit", asked)
     used = int(memory.used)
-    booked = Value(
-        name="packet_overhead",
-        wanted=wants.booked_bytes,
-        used=BOOKED,
-        unit="B",
-        why="the kernel counts the memory of a packet",
-    )
     framing = None if wants.unlimited else wanted.framing
     told = (int(rtt.used), wants.tins, wants.isolation, framing, used)
     return Line(
         qdisc="cake",
         arguments=(_words("unlimited" if rate is None else f"{rate}bit", *told),),
-        values=(rtt, memory, booked, *(() if rate is None else rate_value("cake bandwidth", wanted.rate_bps, rate))),
+        values=(
+            *(rtt, memory, packet_overhead(wants.booked_bytes)),
+            *(() if rate is None else rate_value("cake bandwidth", wanted.rate_bps, rate)),
+        ),
         aqm={
             "kind": "cake",
             "mean_packet": bytes_text(wanted.mean_packet),
@@ -148,19 +152,14 @@ def packets_of(memory: int) -> int:
 def _words(bandwidth: str, rtt_us: int, tins: str, isolation: str, framing: Framing | None, memory: int) -> str:
     """Returns tc's words for all that sch_cake takes."""
     shape = f"bandwidth {bandwidth}" if bandwidth != "unlimited" else bandwidth
-    counted = _HEADER_WORD if framing in (None, _HEADER_ALONE) else _framing_words(framing)
+    counted = "raw"
+    if framing is not None and framing != _HEADER_ALONE:
+        counted = f"{_CELLS[framing.cells]} overhead {framing.overhead} mpu {framing.mpu}"
     return f"{shape} rtt {rtt_us}us {tins} {isolation} nonat nowash no-ack-filter split-gso {counted} memlimit {memory}"
-
-
-def _framing_words(framing: Framing | None) -> str:
-    """Returns the words for what the rate counts of a packet: of a packet without its header."""
-    assert framing is not None
-    return f"{_CELLS[framing.cells]} overhead {framing.overhead} mpu {framing.mpu}"
 
 
 #: What `raw` counts: the packet as the interface has it.
 _HEADER_ALONE = Framing(overhead=14, mpu=0, cells="none")
-_HEADER_WORD = "raw"
 _CELLS = {"none": "noatm", "atm": "atm", "ptm": "ptm"}
 
 
@@ -198,6 +197,4 @@ def _lost(wanted: Wanted, wants: Codel) -> list[str]:
     lost = [f"{cobalt}, and has no {', '.join(('maxpacket', 'variant', *wants.form))}"]
     if not wanted.ecn:
         lost.append(_NO_ECN)
-    if wants.ce_threshold_s is not None:
-        lost.append(f"ce_threshold{', ce_selector, ce_mask' if wants.ce_selector[1] else ''}: CAKE has none")
-    return lost
+    return [*lost, *no_threshold(wants, "CAKE")]

@@ -90,8 +90,19 @@ def booked(wants: Codel, limit: int) -> tuple[Value, ...]:
     scarce = wants.memory_bytes is not None and wants.memory_bytes < limit * FRAME_MEMORY
     if wants.booked_bytes in (0, BOOKED) and not scarce:
         return ()
+    return (packet_overhead(wants.booked_bytes),)
+
+
+def packet_overhead(asked: int) -> Value:
+    """Returns what a packet takes of the memory beside its own bytes."""
     why = "the kernel counts the memory of a packet"
-    return (Value(name="packet_overhead", wanted=wants.booked_bytes, used=BOOKED, unit="B", why=why),)
+    return Value(name="packet_overhead", wanted=asked, used=BOOKED, unit="B", why=why)
+
+
+def no_threshold(wants: Codel, box: str) -> tuple[str, ...]:
+    """Returns what is lost of the threshold of marks where a box has none."""
+    selector = ", ce_selector, ce_mask" if wants.ce_selector[1] else ""
+    return () if wants.ce_threshold_s is None else (f"ce_threshold{selector}: {box} has none",)
 
 
 def codel(wanted: Wanted) -> Line:

@@ -30,7 +30,7 @@ from penstock.operators.model import (
     slug,
     weight_value,
 )
-from penstock.operators.tc_delays import BOOKED, MEMORY_LIMIT, booked, codel_ticks
+from penstock.operators.tc_delays import BOOKED, MEMORY_LIMIT, booked, codel_ticks, no_threshold
 from penstock.operators.tc_line import FRAME
 
 INTERFACE = LINUX
@@ -213,9 +213,6 @@ def _fq_codel(wanted: Wanted, wants: Codel, dev: str) -> Written:
     )
     memory = () if wants.memory_bytes is None else (_memory(wants.memory_bytes),)
     own = [*(each for each in memory if each.error), *booked(wants, round(limit.used))]
-    lost = list(wants.others)
-    if wants.ce_threshold_s is not None:
-        lost.append(f"ce_threshold{', ce_selector, ce_mask' if wants.ce_selector[1] else ''}: VyOS has none")
     told = {
         "codel-quantum": quantum.used,
         "flows": flows.used,
@@ -242,7 +239,7 @@ def _fq_codel(wanted: Wanted, wants: Codel, dev: str) -> Written:
             "packet_overhead": bytes_text(BOOKED),
         },
         buffer=f"{limit.used:.0f} packets",
-        lost=tuple(lost),
+        lost=(*wants.others, *no_threshold(wants, "VyOS")),
         notes=(NO_SHAPER,),
     )
 

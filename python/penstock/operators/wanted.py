@@ -164,7 +164,9 @@ def _facts(scenario: Scenario) -> Facts:
 def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
     kind = str(aqm["kind"])
     if kind in RAMPS:
-        return _ramp(kind, aqm, link)
+        unit = 1 if link.in_bytes else link.mean_packet
+        ends = (link.settled["min_th"] * unit, link.settled["max_th"] * unit)
+        return _ramp(kind, aqm, link, ends, aqm["max_p"])
     if kind == "step":
         return _step(aqm, link)
     if kind == "wred":
@@ -202,13 +204,13 @@ def _step(aqm: Mapping[str, Any], link: LinkFacts) -> Step:
     return Step(threshold_bytes=threshold, bytes_counted=link.in_bytes, not_capable=aqm["not_capable"])
 
 
-def _ramp(kind: str, aqm: Mapping[str, Any], link: LinkFacts) -> Ramp:
-    unit = 1 if link.in_bytes else link.mean_packet
+def _ramp(kind: str, aqm: Mapping[str, Any], link: LinkFacts, ends: tuple[float, float], max_p: float) -> Ramp:
+    """Returns a ramp between two lengths in bytes, with all else that RED has."""
     return Ramp(
         kind=kind,
-        min_bytes=link.settled["min_th"] * unit,
-        max_bytes=link.settled["max_th"] * unit,
-        max_p=aqm["max_p"],
+        min_bytes=ends[0],
+        max_bytes=ends[1],
+        max_p=max_p,
         w_q=link.settled["w_q"],
         gate=aqm["gate"],
         bytes_counted=link.in_bytes,
@@ -229,19 +231,7 @@ def _coloured(aqm: Mapping[str, Any], link: LinkFacts) -> Coloured:
                     f"aqm.colour.{name}.{key}: is needed here; the kind's own threshold is for no router"
                 )
         low, high = (_bytes(told[key], link.mean_packet) for key in ("min_th", "max_th"))
-        drops = Ramp(
-            kind="red",
-            min_bytes=low,
-            max_bytes=high,
-            max_p=aqm["max_p"] if told["max_p"] is None else told["max_p"],
-            w_q=link.settled["w_q"],
-            gate=aqm["gate"],
-            bytes_counted=link.in_bytes,
-            gentle=aqm["gentle"],
-            forced=aqm["forced"],
-            mark_p=aqm["mark_p"],
-            byte_mode=aqm["byte_mode"],
-        )
+        drops = _ramp("red", aqm, link, (low, high), aqm["max_p"] if told["max_p"] is None else told["max_p"])
         marks = None
         if told["ecn_max_th"] is not None:
             begins = low if told["ecn_min_th"] is None else _bytes(told["ecn_min_th"], link.mean_packet)

@@ -21,16 +21,16 @@ mod flows;
 mod tins;
 
 pub use self::flows::Isolates;
-use self::flows::{Queues, Share};
+use self::flows::Queues;
 pub use self::tins::Tins;
 use self::tins::{Choice, Scheme, Tin};
 use crate::alone::cobalt::{Law, LawParams};
-use crate::alone::fq_codel::Memory;
 use crate::aqm::{Aqm, Service, Turn};
 use crate::context::{Common, Context, Hosts, Unit};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
 use crate::parts::isolation::{Chains, Hash};
+use crate::parts::memory::Memory;
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::ParamError;
 use penstock_units::{group, params, Bytes, Duration, Ecn, Framing, Rate, Rng, Time};
@@ -118,7 +118,6 @@ pub struct Cake {
     scheme: &'static Scheme,
     tins: Vec<Tin>,
     choice: Choice,
-    share: Share,
     isolates: Isolates,
     hash: Hash,
     hosts: Hosts,
@@ -178,7 +177,6 @@ impl Cake {
         Ok(Cake {
             scheme,
             choice: Choice::new(*unlimited),
-            share: Share::of(*isolation),
             isolates: *isolation,
             hash: Hash::new(),
             hosts: cx.hosts.clone(),
@@ -288,7 +286,7 @@ impl Aqm for Cake {
             let bits =
                 |side: u64, host: u32| (self.hash.drawn(side << 32 | u64::from(host)) >> 32) as u32;
             let hosts = [bits(1, source), bits(2, destination)];
-            tin.queues.enters(i, hosts, self.share);
+            tin.queues.enters(i, hosts, self.isolates);
         } else {
             tin.queues.goes_on(i);
         }
@@ -306,7 +304,7 @@ impl Aqm for Cake {
             if std::mem::take(&mut looks) {
                 queues.look(law, now);
             }
-            if let Some((i, handle)) = queues.turn(&self.packets, law, now, self.share) {
+            if let Some((i, handle)) = queues.turn(&self.packets, law, now, self.isolates) {
                 self.serving = (t as u8, i);
                 return Turn::Packet(handle);
             }
@@ -380,7 +378,7 @@ impl Aqm for Cake {
                 tin.turn.takes(new.turn);
             }
         }
-        (self.choice, self.share, self.isolates) = (new.choice, new.share, new.isolates);
+        (self.choice, self.isolates) = (new.choice, new.isolates);
         (self.memory, self.ecn, self.look) = (new.memory, new.ecn, new.look);
         (self.hosts, self.framing, self.arriving) = (new.hosts, new.framing, NOBODY);
     }

@@ -18,6 +18,7 @@ use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
 use crate::parts::coupling::{Base, Identify};
 use crate::parts::gate::{recur, Spread};
+use crate::parts::memory::Memory;
 use crate::parts::signal::Classic;
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::{int, num, num_open, ParamError};
@@ -362,8 +363,7 @@ pub struct DualPi2 {
     order: Order,
     limit: u64,
     limit_packets: u32,
-    memory: u64,
-    packet_memory: u64,
+    memory: Memory,
     mtu: u64,
     queues: [VecDeque<Waiting>; 2],
     /// Probabilities added up: of L, of C, and of L's own AQM where that signals by itself.
@@ -491,8 +491,7 @@ impl DualPi2 {
             order,
             limit,
             limit_packets,
-            memory,
-            packet_memory: own.packet_memory.0,
+            memory: Memory { limit: memory, per_packet: own.packet_memory.0 },
             mtu: own.mtu.0,
             queues: [VecDeque::new(), VecDeque::new()],
             counts: [0.0; 3],
@@ -632,8 +631,9 @@ impl DualPi2 {
     }
 
     fn full(&self, pkt: &Packet, q: &Queue) -> bool {
-        let memory = q.bytes + u64::from(q.pkts + 1) * self.packet_memory + u64::from(pkt.bytes);
-        q.bytes + self.mtu > self.limit || q.pkts >= self.limit_packets || memory > self.memory
+        q.bytes + self.mtu > self.limit
+            || q.pkts >= self.limit_packets
+            || self.memory.exceeded(q, pkt.bytes)
     }
 }
 
@@ -769,8 +769,8 @@ impl Aqm for DualPi2 {
         if self.limit_packets < u32::MAX {
             out("limit_packets", f64::from(self.limit_packets));
         }
-        if self.memory < u64::MAX {
-            out("memory", self.memory as f64);
+        if self.memory.limit < u64::MAX {
+            out("memory", self.memory.limit as f64);
         }
     }
 

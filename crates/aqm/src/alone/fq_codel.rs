@@ -16,6 +16,7 @@ use crate::context::{Common, Context, Unit};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
 use crate::parts::isolation::{Batch, FlowQueue, Isolation};
+use crate::parts::memory::Memory;
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::{int, ParamError};
 use penstock_units::{group, params, words, Bytes, Duration, Rng, Time};
@@ -195,22 +196,6 @@ pub struct FqCodel {
     ce_threshold: Option<Duration>,
     /// The bits of the DS byte that are compared, and what they must be.
     ce_select: (u8, u8),
-}
-
-/// What may be held beside a number of packets.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Memory {
-    pub limit: u64,
-    pub per_packet: u64,
-}
-
-impl Memory {
-    /// Returns whether a packet of `bytes` does not fit to those that wait.
-    #[inline(always)]
-    pub fn exceeded(&self, q: &Queue, bytes: u32) -> bool {
-        let overhead = (u64::from(q.pkts) + 1).saturating_mul(self.per_packet);
-        (q.bytes + u64::from(bytes)).saturating_add(overhead) > self.limit
-    }
 }
 
 const _: () = assert!(size_of::<FlowQueue<Vars>>() == 64, "a queue is one cache line");

@@ -8,8 +8,9 @@
 //! - A [`signal`] is a drop or a mark of some strength.
 //! - An [`adapter`] retunes the profile while the queue runs.
 //!
-//! [`compose`] puts them together. [`isolation`] gives each flow a queue of its own, [`coupling`]
-//! couples the signals of two sorts of traffic.
+//! [`compose`] puts them together. [`isolation`] gives each flow a queue of its own, by a hash or by
+//! an [`associative`] one, [`coupling`] couples the signals of two sorts of traffic, [`memory`] limits
+//! what waits.
 
 pub mod adapter;
 pub mod associative;
@@ -18,5 +19,6 @@ pub mod coupling;
 pub mod estimator;
 pub mod gate;
 pub mod isolation;
+pub mod memory;
 pub mod profile;
 pub mod signal;

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test file uses some
 
 use penstock_scenario::{Scenario, ScenarioError};
-use penstock_sim::{Column, RunResult, METRICS};
+use penstock_sim::{run, Column, Handle, RunResult, GROUP_METRICS, LINK_METRICS, METRICS};
 
 /// The smallest dumbbell: what is put in place of `{}` comes after it.
 pub const SMALL: &str = r#"duration = "10 s"
@@ -75,6 +75,31 @@ pub fn message(text: &str) -> String {
         Ok(_) => panic!("accepted:\n{text}"),
         Err(e) => e.to_string(),
     }
+}
+
+/// The text of `scenarios/NAME.toml`.
+pub fn shipped(name: &str) -> String {
+    let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// What comes of a scenario with its own seed.
+pub fn simulate(text: &str) -> RunResult {
+    let s = good(text);
+    run(&s.lower(s.seed()).unwrap(), &Handle::default()).unwrap()
+}
+
+/// The goodput of a group in bit/s.
+pub fn goodput(r: &RunResult, group: usize) -> f64 {
+    let i = GROUP_METRICS.iter().position(|m| m.name == "goodput_bps").expect("declared");
+    r.groups[group][i].expect("a goodput")
+}
+
+/// A metric of a band of the bottleneck.
+pub fn band(r: &RunResult, name: &str, metric: &str) -> f64 {
+    let band = r.bands.iter().find(|b| b.name == name).expect("a band");
+    let i = LINK_METRICS.iter().position(|m| m.name == metric).expect("a metric");
+    band.metrics[i].unwrap_or(0.0)
 }
 
 /// A metric of a run, which it has.

@@ -32,17 +32,12 @@ words! {
 /// Queues of a tin, and places for its sources and its destinations.
 const QUEUES: usize = 1024;
 
-/// Whose busy flows share a quantum.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
-    source: bool,
-    destination: bool,
-}
-
-impl Share {
-    pub(super) fn of(isolates: Isolates) -> Self {
-        let of = |dual| isolates == dual || isolates == Isolates::Triple;
-        Share { source: of(Isolates::DualSrchost), destination: of(Isolates::DualDsthost) }
+impl Isolates {
+    /// Returns whether the busy flows of a source share a quantum, and those of a destination.
+    #[inline]
+    fn counts(self) -> [bool; 2] {
+        [Isolates::DualSrchost, Isolates::DualDsthost]
+            .map(|dual| self == dual || self == Isolates::Triple)
     }
 }
 
@@ -209,14 +204,14 @@ impl Queues {
 
     /// A packet waits in a queue that was on no list of flows to be served: it is the last of the
     /// new ones. `hosts`: the hashed bits of its source and its destination.
-    pub(super) fn enters(&mut self, i: u32, hosts: [u32; 2], share: Share) {
+    pub(super) fn enters(&mut self, i: u32, hosts: [u32; 2], isolates: Isolates) {
         let [source, destination] = &mut self.sides;
         let flow = &mut self.flows[i as usize];
         self.decaying -= u32::from(flow.set == Set::Decaying);
         flow.hosts = [source.enters(hosts[0]), destination.enters(hosts[1])];
         flow.set = Set::Sparse;
         self.sparse += 1;
-        self.flows[i as usize].deficit = self.quantum(i, share);
+        self.flows[i as usize].deficit = self.quantum(i, isolates);
         self.new.push(&mut self.flows, i);
     }
 
@@ -241,12 +236,12 @@ impl Queues {
 
     /// The bytes of a flow's round: the quantum over the bulk flows of its host that has more, in
     /// parts of 2¹⁶, rounded up or down.
-    fn quantum(&mut self, i: u32, share: Share) -> i32 {
-        let [source, destination] = self.flows[i as usize].hosts.map(usize::from);
-        let load = |counted, side: &Side, host: usize| if counted { side.bulk[host] } else { 1 };
-        let load = load(share.source, &self.sides[0], source)
-            .max(load(share.destination, &self.sides[1], destination))
-            .max(1);
+    fn quantum(&mut self, i: u32, isolates: Isolates) -> i32 {
+        let hosts = self.flows[i as usize].hosts;
+        let sides = self.sides.iter().zip(hosts).zip(isolates.counts());
+        let loads = sides
+            .map(|((side, host), counts)| if counts { side.bulk[usize::from(host)] } else { 1 });
+        let load = loads.fold(1, u16::max);
         self.dither = self.dither.wrapping_add(40_503);
         rounded(self.quantum, load, self.dither)
     }
@@ -259,7 +254,7 @@ impl Queues {
         packets: &Chains,
         law: &Law,
         now: Time,
-        share: Share,
+        isolates: Isolates,
     ) -> Option<(u32, u32)> {
         loop {
             let (is_new, i) = match (self.new.first(), self.old.first()) {
@@ -275,7 +270,7 @@ impl Queues {
                     (Set::Sparse, false) => self.becomes_bulk(i),
                     _ => {}
                 }
-                let more = self.quantum(i, share);
+                let more = self.quantum(i, isolates);
                 self.flows[i as usize].deficit += more;
                 if is_new {
                     self.new.pop(&mut self.flows);
