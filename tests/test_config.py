@@ -29,6 +29,8 @@ from penstock.operators.model import (
     Place,
     Ramp,
     RefusedError,
+    Sfb,
+    Sfq,
     Step,
     Tail,
     Value,
@@ -230,6 +232,8 @@ SAMPLES: dict[str, dict[str, object]] = {
     "pie": {"kind": "pie"},
     "fq-pie": {"kind": "fq-pie"},
     "dualpi2": {"kind": "dualpi2"},
+    "sfq": {"kind": "sfq", "min_th": 10},
+    "sfb": {"kind": "sfb", "ecn": True},
     "droptail": {"kind": "droptail"},
 }
 
@@ -580,6 +584,41 @@ def test_what_the_rfcs_dualpi2_has_beyond_linuxs_is_lost() -> None:
     assert value(written, "alpha").shown == "38/256"  # 0.15
 
 
+def test_sfq_is_written_with_red_on_its_slots() -> None:
+    written = write("tc", kind="sfq", min_th=10, perturb="12.4 s", depth=300, limit=150, ecn=True, harddrop=True)
+    assert written.text.splitlines()[-1].endswith(
+        " sfq limit 150 quantum 1514 depth 127 flows 128 divisor 1024 perturb 12 redflowlimit 45000 min 15000 max "
+        "45000 avpkt 1500 burst 18 probability 0.02 ecn harddrop"
+    )
+    assert {each.name for each in written.values if each.error > 1e-7} == {"depth", "perturb"}
+    assert (written.lost, written.readback["options"]["ewma"]) == ((), 4)
+    assert (written.aqm["depth"], written.aqm["perturb"], written.buffer) == (127, "12 s", "150 packets")
+
+
+@pytest.mark.parametrize(
+    ("keys", "flows", "buffer"),
+    # The kernel's own limit counts for nothing else; one that it is told is the most slots that it has.
+    [({}, 128, 127), ({"limit": 100}, 100, 100), ({"limit": 9000, "depth": 2, "divisor": 16}, 16, 32)],
+)
+def test_sfq_has_no_more_slots_than_places_and_packets(keys: dict[str, Any], flows: int, buffer: int) -> None:
+    written = write("tc", kind="sfq", **keys)
+    options = written.readback["options"]
+    assert (options["flows"], options["limit"], written.buffer) == (flows, buffer, f"{buffer} packets")
+    assert (" limit 127" in written.text, "limit" in written.text) == (False, bool(keys))
+
+
+def test_sfb_has_parts_and_ticks() -> None:
+    """33 and 3 of 65535 are tc's defaults; a tick of 250 Hz is 4 ms."""
+    written = write("tc", kind="sfb", rehash="30.001 s", warm_up="1 s", penalty_rate=7.4)
+    assert written.text.splitlines()[-1].endswith(
+        " sfb rehash 30001 db 1000 limit 200 max 25 target 20 increment 0.0005035477226 decrement 4.577706569e-05 "
+        "penalty_rate 7 penalty_burst 20"
+    )
+    assert {each.name: each.used for each in written.values if each.error} == {"rehash": 30.004, "penalty_rate": 7}
+    assert written.readback["options"]["rehash"] == 30_004_000
+    assert [each.partition(":")[0] for each in written.lost] == ["no ECN"]
+
+
 # ------------------------------------------------------------------------- properties
 
 
@@ -643,6 +682,30 @@ def wishes(draw: st.DrawFn) -> Wanted:
                 drop_on_overload=st.booleans(),
                 at_arrival=st.booleans(),
                 any_ect=st.booleans(),
+            ),
+            st.builds(
+                Sfq,
+                divisor=st.sampled_from([2**n for n in range(17)]),
+                flows=st.integers(1, 65_408),
+                depth=st.integers(1, 65_535),
+                limit_pkts=st.integers(2, 10**6),
+                quantum_bytes=st.integers(256, 2**20),
+                perturb_s=st.none() | times,
+                headdrop=st.booleans(),
+                red=st.none() | ramps().map(lambda ramp: replace(ramp, kind="red", gate="uniform", gentle=False)),
+            ),
+            st.builds(
+                lambda target, more, warm_up, rest, **keys: Sfb(
+                    target=target, max=min(65_535, target + more), warm_up_s=warm_up, rehash_s=warm_up + rest, **keys
+                ),
+                target=st.integers(1, 65_535),
+                more=st.integers(0, 100),
+                increment=st.floats(0, 1),
+                decrement=st.floats(0, 1),
+                penalty_rate=st.floats(0, 1e9),
+                penalty_burst=st.integers(0, 10**6),
+                warm_up=times,
+                rest=times,
             ),
             st.just(Tail()),
         )
@@ -916,12 +979,15 @@ def test_any_document_gives_a_scenario_or_one_message(document: object, platform
 @settings(PATIENT, max_examples=300)
 @given(
     data=st.data(),
-    kind=st.sampled_from(["red", "choke", "codel", "fq_codel", "pie", "cake", "gred", "pfifo", "dualpi2"]),
+    kind=st.sampled_from(
+        ["red", "choke", "codel", "fq_codel", "pie", "cake", "gred", "pfifo", "dualpi2", "sfq", "sfb"]
+    ),
 )
 def test_any_options_of_a_qdisc_give_a_scenario_or_one_message(data: st.DataObject, kind: str) -> None:
     numbers = st.integers(-10, 2**40) | st.floats() | st.none() | st.just("1500us") | st.booleans()
     keys = st.sampled_from(
-        "limit min max ewma probability target interval flows quantum tupdate alpha beta rtt memlimit bandwidth".split()
+        "limit min max ewma probability target interval flows quantum tupdate alpha beta rtt memlimit bandwidth "
+        "divisor depth perturb rehash db increment decrement penalty_rate penalty_burst".split()
     )
     options = data.draw(st.dictionaries(keys, numbers))
     only_one_message(json.dumps([qdisc(kind, **options)]), "tc")

@@ -23,7 +23,7 @@ from test_config_from import SONIC, every_field, states
 RATE = Given(rate="10 Mbit/s")
 #: Queue discipline → the form in which what is read of it is written again.
 WRITTEN = {"red": "red", "gred": "gred", "choke": "choke", "codel": "codel", "fq_codel": "fq_codel", "pie": "pie"}
-WRITTEN |= {"dualpi2": "dualpi2", "cake": "cake", "pfifo": "pfifo", "bfifo": "pfifo"}
+WRITTEN |= {"dualpi2": "dualpi2", "sfq": "sfq", "sfb": "sfb", "cake": "cake", "pfifo": "pfifo", "bfifo": "pfifo"}
 
 
 def made_of(state: Any, from_: str = "tc", given: Given = RATE) -> ps.Scenario:

@@ -32,15 +32,19 @@ from penstock.operators.model import (
     Place,
     Ramp,
     RefusedError,
+    Sfb,
+    Sfq,
     Step,
     Tail,
     Wanted,
     Written,
 )
+from penstock.operators.tc_fields import OPTION_STATISTICS
 
 CACHE = Path.home() / ".cache" / "penstock-oracle"
 #: Random parameter sets, and how many of each qdisc.
 COUNTS = {"red": 40, "step": 6, "gred": 8, "choke": 12, "codel": 8, "fq_codel": 10, "pie": 10, "cake": 8, "pfifo": 4}
+COUNTS |= {"sfq": 16, "sfb": 8}
 
 
 def log_uniform(rng: random.Random, low: float, high: float) -> float:
@@ -92,6 +96,29 @@ def discipline(rng: random.Random, qdisc: str, mean: int) -> Discipline:
             high_delay_s=0.25,
             rate_estimate=rng.random() < 0.5,
             dq_threshold_bytes=16384,
+        )
+    if qdisc == "sfq":
+        return Sfq(
+            divisor=2 ** rng.randrange(17),
+            flows=rng.randrange(1, 5000),
+            depth=rng.randrange(1, 200),
+            limit_pkts=rng.randrange(2, 20000),
+            quantum_bytes=rng.randrange(256, 9000),
+            perturb_s=rng.choice([None, log_uniform(rng, 0.1, 100)]),
+            headdrop=rng.random() < 0.5,
+            red=rng.choice([None, ramp(rng, "red", mean)]),
+        )
+    if qdisc == "sfb":
+        target = rng.randrange(1, 1000)
+        return Sfb(
+            target=target,
+            max=target + rng.randrange(100),
+            increment=log_uniform(rng, 1e-6, 1),
+            decrement=rng.choice([0, log_uniform(rng, 1e-6, 1)]),
+            penalty_rate=rng.uniform(0, 1000),
+            penalty_burst=rng.randrange(1000),
+            rehash_s=log_uniform(rng, 1, 1000),
+            warm_up_s=rng.uniform(0, 1),
         )
     return Tail()
 
@@ -334,10 +361,8 @@ def answers() -> list[tuple[Wanted, Written, Any]]:
     return [(case[0], tc.write(*case), answer) for case, answer in zip(cases(), said, strict=True)]
 
 
-#: What is counted of gred's virtual queues, beside their options.
-STATISTICS = {
-    *("qave", "backlog", "forced_drop", "prob_drop", "pdrop", "other", "forced_mark", "prob_mark", "packets", "bytes"),
-}
+#: What is counted within options, of gred's virtual queues and of sfq.
+STATISTICS = {*OPTION_STATISTICS["gred"], *OPTION_STATISTICS["sfq"]}
 
 
 def found(answer: Any, kind: str, dev: str | None = None) -> dict[str, Any]:
@@ -347,7 +372,7 @@ def found(answer: Any, kind: str, dev: str | None = None) -> dict[str, Any]:
 
 def flat(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options, those of gred's virtual queues beside the others, without what is counted."""
-    made = dict(options)
+    made = {key: value for key, value in options.items() if key not in STATISTICS}
     for queue in made.pop("vqs", []):
         made |= {f"vq {key}": value for key, value in queue.items() if key not in STATISTICS}
     return made

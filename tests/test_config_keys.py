@@ -50,6 +50,8 @@ BASES: dict[str, dict[str, Any]] = {
     "fq-pie": {"variant": "linux", "limit": 500, "ecn": True, "delay_from": "rate-estimate"},
     "cake": {},
     "dualpi2": {"variant": "linux"},
+    "sfq": {"limit": 1000, "ecn": True, "min_th": "20 kB", "max_th": "70 kB"},
+    "sfb": {"ecn": True, "target": 1, "warm_up": "1 ms"},
 }
 #: Words whose values do not come from a list.
 OTHER: dict[str, tuple[object, ...]] = {

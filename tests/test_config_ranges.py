@@ -11,7 +11,21 @@ import pytest
 
 from penstock.operators import platforms
 from penstock.operators import tc_arithmetic as arithmetic
-from penstock.operators.model import Codel, Dual, Pie, Place, Ramp, Range, RefusedError, Step, Tail, Wanted, Written
+from penstock.operators.model import (
+    Codel,
+    Dual,
+    Pie,
+    Place,
+    Ramp,
+    Range,
+    RefusedError,
+    Sfb,
+    Sfq,
+    Step,
+    Tail,
+    Wanted,
+    Written,
+)
 from penstock.operators.platforms import PLATFORMS
 
 MEAN = 1500
@@ -29,6 +43,17 @@ RAMP = Ramp(kind="red", min_bytes=30_000, max_bytes=90_000, max_p=0.1, w_q=0.002
 STEP = Step(threshold_bytes=30_000, bytes_counted=True)
 CODEL = Codel(kind="codel", target_s=0.005, interval_s=0.1)
 FQ = Codel(kind="fq-codel", target_s=0.005, interval_s=0.1, flows=1024, quantum_bytes=1514, limit_pkts=10**12)
+SFQ = Sfq(divisor=1024, flows=128, depth=127, limit_pkts=10**12, quantum_bytes=1514, perturb_s=10.0, red=RAMP)
+SFB = Sfb(
+    target=20,
+    max=25,
+    increment=0.0005,
+    decrement=0.00005,
+    penalty_rate=10,
+    penalty_burst=20,
+    rehash_s=600,
+    warm_up_s=60,
+)
 PIE = Pie(
     target_s=0.015,
     t_update_s=0.016,
@@ -64,7 +89,7 @@ def link(**keys: Any) -> Wanted:
     return replace(BASE, **keys)
 
 
-def under(aqm: Ramp | Codel | Pie | Dual) -> Make:
+def under(aqm: Ramp | Codel | Pie | Dual | Sfq | Sfb) -> Make:
     """What makes the link with a discipline, of changes to either."""
     own = {each.name for each in fields(aqm)}
 
@@ -78,6 +103,7 @@ def under(aqm: Ramp | Codel | Pie | Dual) -> Make:
 
 fq_pie = under(replace(PIE, kind="fq-pie", flows=1024, quantum_bytes=1514, limit_pkts=10240))
 red, codel, fq, pie, dual = under(RAMP), under(CODEL), under(FQ), under(PIE), under(DUAL)
+sfq, sfb = under(SFQ), under(SFB)
 
 
 def step(threshold: float) -> Wanted:
@@ -118,11 +144,11 @@ def of_2_32(written: Written) -> Sequence[float]:
     return [round(float(each) * 2**32) for each in re.findall(r"probability ([0-9.e-]+)", written.text)]
 
 
-def of_256(name: str) -> Find:
-    """A gain in parts of 256."""
+def of(name: str, parts: int) -> Find:
+    """A number in such parts."""
 
     def find(written: Written) -> Sequence[float]:
-        return [256 * float(each) for each in re.findall(rf" {name} ([0-9.]+)", written.text)]
+        return [parts * float(each) for each in re.findall(rf" {name} ([0-9.]+)", written.text)]
 
     return find
 
@@ -201,8 +227,8 @@ BREAKS: dict[str, dict[str, Breaks]] = {
         "dualpi2 memlimit": Breaks(r" memlimit (\d+)", *ends(dual, memory_bytes=(0.1, HUGE)), near=("above",)),
         "dualpi2 target": Breaks(r" target (\d+)us", *ends(dual, target_s=(1e-9, 1e6))),
         "dualpi2 tupdate": Breaks(r" tupdate (\d+)us", *ends(dual, t_update_s=(1e-9, 1e6))),
-        "dualpi2 alpha": Breaks(of_256("alpha"), *ends(dual, alpha=(-1.0, 1000.0))),
-        "dualpi2 beta": Breaks(of_256("beta"), *ends(dual, beta=(-1.0, 1000.0))),
+        "dualpi2 alpha": Breaks(of("alpha", 256), *ends(dual, alpha=(-1.0, 1000.0))),
+        "dualpi2 beta": Breaks(of("beta", 256), *ends(dual, beta=(-1.0, 1000.0))),
         "dualpi2 coupling_factor": Breaks(r" coupling_factor (\d+)", *ends(dual, k=(0.1, 1000.0))),
         "dualpi2 step_thresh": Breaks(r" step_thresh (\d+)us", *ends(dual, step_s=(1e-9, 1e6))),
         "dualpi2 step_thresh packets": Breaks(r" step_thresh (\d+)p", *ends(dual, step_pkts=(0, 10**12))),
@@ -211,6 +237,25 @@ BREAKS: dict[str, dict[str, Breaks]] = {
         "cake rtt": Breaks(r" rtt (\d+)us", *ends(fq, interval_s=(1e-9, 1e6)), variant="cake"),
         "cake memlimit": Breaks(r" memlimit (\d+)", *buffers(fq), near=("below",), variant="cake"),
         "cake bandwidth": Breaks(r" bandwidth (\d+)bit", *rates(fq), variant="cake"),
+        "sfq limit": Breaks(
+            r" sfq limit (\d+)", sfq(buffer_bytes=0.2), sfq({"flows": 10**5, "divisor": 65536}, buffer_bytes=HUGE)
+        ),
+        "sfq depth": Breaks(r" depth (\d+)", *ends(sfq, depth=(0, 10**6))),
+        "sfq flows": Breaks(
+            r" flows (\d+)", sfq({"flows": 0}), sfq({"flows": 10**6, "divisor": 65536}, buffer_bytes=HUGE)
+        ),
+        "sfq divisor": Breaks(r" divisor (\d+)", *ends(sfq, divisor=(0, 10**6))),
+        "sfq quantum": Breaks(r" quantum (\d+)", *ends(sfq, quantum_bytes=(0, 10**6))),
+        "sfq perturb": Breaks(r" perturb (\d+)", *ends(sfq, perturb_s=(0.01, 1e9))),
+        "sfb limit": Breaks(r" limit (\d+)", *buffers(sfb)),
+        "sfb max": Breaks(r" max (\d+)", *ends(sfb, max=(0, 10**6))),
+        "sfb target": Breaks(r" target (\d+)", *ends(sfb, target=(0, 10**6))),
+        "sfb increment": Breaks(of("increment", 65535), *ends(sfb, increment=(-1.0, 2.0))),
+        "sfb decrement": Breaks(of("decrement", 65535), *ends(sfb, decrement=(-1.0, 2.0))),
+        "sfb penalty_rate": Breaks(r" penalty_rate (\d+)", *ends(sfb, penalty_rate=(-1.0, 1e12))),
+        "sfb penalty_burst": Breaks(r" penalty_burst (\d+)", *ends(sfb, penalty_burst=(-1, 10**12))),
+        "sfb rehash": Breaks(r" rehash (\d+)", *ends(sfb, rehash_s=(1e-9, 1e9))),
+        "sfb db": Breaks(r" db (\d+)", *ends(sfb, warm_up_s=(-1.0, 1e9))),
         "pfifo limit": Breaks(r"pfifo limit (\d+)", *buffers(link)),
         "bfifo limit": Breaks(
             r"bfifo limit (\d+)",

@@ -42,6 +42,8 @@ WRITTEN = [
     ('kind = "fq-codel"', "fq_codel", False),
     ('kind = "fq-codel"', "cake", False),
     ('kind = "pie"', None, False),
+    ('kind = "sfq"\nmin_th = 20\nperturb = "10 s"\necn = true', None, False),
+    ('kind = "sfb"\ntarget = 10', None, True),
     ('kind = "droptail"', None, True),
 ]
 #: What ran before.
@@ -54,6 +56,8 @@ BEFORE = [
     "root handle 8001: cake bandwidth 20mbit ptm overhead 30",
     "root handle 1: pie limit 500 target 20ms bytemode",
     "root handle 1: stab linklayer atm overhead 10 codel limit 77 ce_threshold 2ms",
+    "root handle 1: sfq limit 300 headdrop redflowlimit 90000 min 8000 max 60000 probability 0.2 ecn harddrop",
+    "root handle 1: sfb max 40 target 30 penalty_rate 3",
     "root handle 1: pfifo limit 77",
 ]
 

@@ -32,7 +32,8 @@ _SFQ: dict[str, Any] = {
     "divisor": 256,
     "perturb": 10,
 }
-_SFQ |= {"ewma": 5, "min": 15000, "max": 60000, "probability": 0.02}
+_SFQ |= {"ewma": 5, "min": 15000, "max": 60000, "probability": 0.02, "ecn": True}
+_SFQ |= dict.fromkeys(("harddrop", "adaptive", "nodrop"), False)
 #: Queue discipline → options as JSON has them, at 10 Mbit/s.
 OPTIONS: dict[str, dict[str, Any]] = {
     "red": RED,
@@ -54,7 +55,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         **{"atm": "noatm", "overhead": 0, "memlimit": 1820 * 2304, "fwmark": "0"},
     },
     "sfq": _SFQ,
-    "sfb": {"rehash": 500000, "db": 50000, "limit": 900, "max": 20, "target": 15, "increment": 0.001},
+    "sfb": {
+        **{"rehash": 500_000_000, "db": 50_000_000, "limit": 900, "max": 20, "target": 15},
+        **{"increment": 0.0010071, "decrement": 0.000198367, "penalty_rate": 8, "penalty_burst": 19},
+    },
     "dualpi2": {
         "limit": 10000,
         "memory-limit": 30280000,
@@ -107,6 +111,7 @@ _OTHER: dict[tuple[str, str], Any] = {
     ("codel", "ce_threshold"): 1999,
     ("pie", "beta"): 11,
     ("fq_pie", "beta"): 11,
+    ("sfb", "target"): 17,  # not above max
 }
 
 

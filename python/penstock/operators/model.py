@@ -198,6 +198,38 @@ class Dual:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sfq:
+    """SFQ. perturb_s: how often the hash changes; `None`: never. red: RED on each slot; `None`: none."""
+
+    divisor: int
+    flows: int
+    depth: int
+    limit_pkts: int
+    quantum_bytes: int
+    perturb_s: float | None = None
+    headdrop: bool = False
+    red: Ramp | None = None
+    kind: str = "sfq"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sfb:
+    """SFB. rehash_s: how often the hashes change. warm_up_s: for how long before that the next ones are
+    trained.
+    """
+
+    target: int
+    max: int
+    increment: float
+    decrement: float
+    penalty_rate: float
+    penalty_burst: int
+    rehash_s: float
+    warm_up_s: float
+    kind: str = "sfb"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tail:
     """DropTail."""
 
@@ -211,7 +243,7 @@ class Other:
     kind: str
 
 
-Discipline: TypeAlias = Ramp | Coloured | Step | Codel | Cake | Pie | Dual | Tail | Other
+Discipline: TypeAlias = Ramp | Coloured | Step | Codel | Cake | Pie | Dual | Sfq | Sfb | Tail | Other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,10 @@ class Platform:
 PLATFORMS: Mapping[str, Platform] = {
     "tc": Platform(
         doc="Linux: commands of tc",
-        kinds=("red", "ared", "step", "choke", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2", "droptail"),
+        kinds=(
+            *("red", "ared", "step", "choke", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2", "sfq", "sfb"),
+            "droptail",
+        ),
         write=tc.write,
         ranges=tc.RANGES,
         interface=tc.INTERFACE,

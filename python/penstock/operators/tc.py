@@ -15,6 +15,7 @@ from typing import Any
 from penstock.operators import tc_cake as cakes
 from penstock.operators import tc_delays as delays
 from penstock.operators import tc_dual as dual
+from penstock.operators import tc_fair as fair
 from penstock.operators import tc_pie as pies
 from penstock.operators import tc_ramps as ramps
 from penstock.operators.model import LINUX, Place, RefusedError, Value, Wanted, Written
@@ -119,6 +120,8 @@ QDISCS: Mapping[str, tuple[str, ...]] = {
     "pie": ("pie",),
     "fq_pie": ("fq-pie",),
     "dualpi2": ("dualpi2",),
+    "sfq": ("sfq",),
+    "sfb": ("sfb",),
     "pfifo": ("droptail",),
 }
 
@@ -144,6 +147,8 @@ def line_of(wanted: Wanted, qdisc: str | None) -> Line:
         "pie": pies.pie,
         "fq_pie": pies.pie,
         "dualpi2": dual.dualpi2,
+        "sfq": fair.sfq,
+        "sfb": fair.sfb,
         "pfifo": delays.tail,
     }
     return write_as[qdisc or able[0]](wanted)

@@ -26,6 +26,7 @@ from penstock.operators.tc_tree import FILTERS, Node, nodes
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "red": ("avpkt", "burst", "bandwidth"),
     "choke": ("avpkt", "burst", "bandwidth"),
+    "sfq": ("avpkt", "burst", "redflowlimit"),
     "gred": ("avpkt", "burst", "bandwidth", "setup", "vq"),
 }
 #: What gred has for all its virtual queues or for each.

@@ -73,17 +73,6 @@ def flag(name: str, to: str = "", why: str = "", **more: Any) -> Field:
     return Field(form=Form.FLAG, to=to, lost=why, new=more.pop("new", False), words=words)
 
 
-UNREAD = "no state of it is read as a scenario"
-
-
-def unread(**forms: Form) -> dict[str, Field]:
-    """Returns the fields of a discipline that no scenario can run."""
-    return {
-        name.replace("__", "-"): flag(name.replace("__", "-"), why=UNREAD) if form is Form.FLAG else lost(form, UNREAD)
-        for name, form in forms.items()
-    }
-
-
 _IDLE = "how fast the average decays while the link is idle"
 _NODROP = (
     "the box lets packets pass that may not be marked, up to its limit; the scenario drops them where it would mark. "
@@ -105,9 +94,12 @@ _RED_DETAILS = {
 }
 
 
+def _ends(form: Form) -> dict[str, Field]:
+    return {"min": carried(form, "aqm.min_th"), "max": carried(form, "aqm.max_th")}
+
+
 def _red(form: Form) -> dict[str, Field]:
-    ends = {"min": carried(form, "aqm.min_th"), "max": carried(form, "aqm.max_th")}
-    return {"limit": carried(form, "topology.bottleneck.buffer"), **ends, **_RED_FLAGS, **_RED_DETAILS}
+    return {"limit": carried(form, "topology.bottleneck.buffer"), **_ends(form), **_RED_FLAGS, **_RED_DETAILS}
 
 
 _CE = "aqm.ce_threshold"
@@ -252,36 +244,32 @@ QDISCS: Mapping[str, Qdisc] = {
     ),
     "cake": Qdisc(fields=_CAKE),
     "sfq": Qdisc(
-        fields=unread(
-            limit=COUNT,
-            quantum=SIZE,
-            depth=COUNT,
-            headdrop=Form.FLAG,
-            flows=COUNT,
-            divisor=COUNT,
-            perturb=COUNT,
-            ewma=COUNT,
-            min=SIZE,
-            max=SIZE,
-            probability=NUMBER,
-            ecn=Form.FLAG,
-            harddrop=Form.FLAG,
-            adaptive=Form.FLAG,
-            nodrop=Form.FLAG,
-        )
+        fields={
+            "limit": carried(COUNT, "aqm.limit", 127),
+            "quantum": carried(SIZE, "aqm.quantum", 1514),
+            "depth": carried(COUNT, "aqm.depth", 127),
+            "headdrop": flag("headdrop", "aqm.headdrop"),
+            "flows": carried(COUNT, "aqm.flows", 128),
+            "divisor": carried(COUNT, "aqm.divisor", 1024),
+            "perturb": carried(COUNT, "aqm.perturb"),
+            **{name: _RED_DETAILS[name] for name in ("ewma", "probability")},
+            **_ends(SIZE),
+            **_RED_FLAGS,
+            "harddrop": flag("harddrop", "aqm.harddrop"),
+        }
     ),
     "sfb": Qdisc(
-        fields=unread(
-            rehash=TIME,
-            db=TIME,
-            limit=COUNT,
-            max=COUNT,
-            target=COUNT,
-            increment=NUMBER,
-            decrement=NUMBER,
-            penalty_rate=COUNT,
-            penalty_burst=COUNT,
-        )
+        fields={
+            "rehash": carried(TIME, "aqm.rehash", 600_000_000),
+            "db": carried(TIME, "aqm.warm_up", 60_000_000),
+            "limit": carried(COUNT, _BUFFER, 1000),
+            "max": carried(COUNT, "aqm.max", 25),
+            "target": carried(COUNT, "aqm.target", 20),
+            "increment": carried(NUMBER, "aqm.increment", 0.000503548),
+            "decrement": carried(NUMBER, "aqm.decrement", 4.57771e-05),
+            "penalty_rate": carried(COUNT, "aqm.penalty_rate", 10),
+            "penalty_burst": carried(COUNT, "aqm.penalty_burst", 20),
+        }
     ),
     "dualpi2": Qdisc(
         fields={
@@ -378,6 +366,7 @@ OUTER: Mapping[str, Field] = {
 }
 _COUNTED = "refcnt bytes packets drops dropped overlimits requeues backlog qlen rate pps sw_bytes sw_packets hw_bytes"
 _RED_COUNTED = "marked early pdrop other"
+_SFQ_COUNTED = "prob_mark prob_mark_head prob_drop forced_mark forced_mark_head forced_drop"
 _FLOWS = "new_flow_count new_flows_len old_flows_len"
 _TIN = (
     "threshold_rate sent_bytes backlog_bytes target_us interval_us peak_delay_us avg_delay_us base_delay_us "
@@ -397,7 +386,7 @@ STATISTICS: Mapping[str, tuple[str, ...]] = {
         "fq_pie": f"pkts_in overlimit overmemory dropped ecn_mark memory_used {_FLOWS}",
         "cake": "memory_used memory_limit capacity_estimate min_network_size max_network_size min_adj_size "
         "max_adj_size active_queues avg_hdr_offset",
-        "sfq": "allot",
+        "sfq": f"allot {_SFQ_COUNTED}",  # those of RED in the text, which has them on lines of their own
         "sfb": "earlydrop penaltydrop bucketdrop queuedrop childdrop marked maxqlen maxprob avgprob",
         "dualpi2": "prob delay-c delay-l delay_c delay_l pkts-in-c pkts-in-l pkts_in_c pkts_in_l maxq ecn-mark "
         "step-mark ecn_mark step_mark credit memory-used max-memory-used memory-limit",
@@ -407,7 +396,7 @@ STATISTICS: Mapping[str, tuple[str, ...]] = {
 #: Queue discipline → what it counts within `options`.
 OPTION_STATISTICS: Mapping[str, tuple[str, ...]] = {
     "gred": tuple("qave backlog forced_drop prob_drop pdrop other forced_mark prob_mark packets bytes".split()),
-    "sfq": tuple("prob_mark prob_mark_head prob_drop forced_mark forced_mark_head forced_drop".split()),
+    "sfq": tuple(_SFQ_COUNTED.split()),
     "htb": ("direct_packets_stat", "ver"),
 }
 #: What one of cake's tins counts.

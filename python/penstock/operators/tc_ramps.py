@@ -16,10 +16,11 @@ from penstock.operators.model import Ramp, RefusedError, Step, Value, Wanted, by
 from penstock.operators.tc_line import RANGES, Line
 
 
-def _exponent(ramp: Ramp, high: int, wanted: Wanted) -> tuple[int, int]:
+def _exponent(ramp: Ramp, high: int, wanted: Wanted, idles: bool = True) -> tuple[int, int]:
     """Returns n of the weight 2^-n to aim at, and the largest one that kernel and tc take here."""
     most = min(RANGES["red average"].high, arithmetic.largest_exponent(high))
-    most = arithmetic.largest_for_idle(most, wanted.mean_packet, wanted.rate_bps)
+    if idles:
+        most = arithmetic.largest_for_idle(most, wanted.mean_packet, wanted.rate_bps)
     return power_of_two(ramp.w_q, 1, most), most
 
 
@@ -70,7 +71,7 @@ def gate_why(ramp: Ramp, box: str, words: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Red:
+class Numbers:
     """RED's numbers in whole units of the qdisc."""
 
     low: int
@@ -80,6 +81,7 @@ class _Red:
     values: tuple[Value, ...]
 
     def arguments(self) -> str:
+        """Returns the words of a command."""
         told = self.burst
         return (
             f"min {self.low} max {self.high} avpkt {told.avpkt} burst {told.burst} bandwidth {told.bits_per_s}bit "
@@ -87,6 +89,7 @@ class _Red:
         )
 
     def readback(self) -> dict[str, Any]:
+        """Returns what tc reports of them."""
         told = self.burst
         return {
             "min": self.low,
@@ -97,26 +100,28 @@ class _Red:
         }
 
 
-def _red(wanted: Wanted, ramp: Ramp) -> _Red:
-    """Returns RED in bytes."""
+def in_bytes(wanted: Wanted, ramp: Ramp, idles: bool = True) -> Numbers:
+    """Returns RED in bytes. idles: whether its average decays while nothing is there."""
     RANGES["red max"].check("max_th", max(2.0, ramp.max_bytes))
     low, high, thresholds = wred.thresholds(
         (ramp.min_bytes, ramp.max_bytes), (RANGES["red min"], RANGES["red max"]), "whole bytes"
     )
-    aimed, most = _exponent(ramp, high, wanted)
+    aimed, most = _exponent(ramp, high, wanted, idles)
     told = arithmetic.burst_for(low, aimed, wanted.mean_packet, wanted.rate_bps)
     max_p, probability = _probability(ramp)
     if arithmetic.slope_log(low, high, max_p) is None:
         raise RefusedError(f"max_p = {max_p:g}: tc refuses so flat a ramp, over {high - low} B")
     values = (*thresholds, weight_value(ramp.w_q, told.n, _weight_why(ramp, told.n, most, aimed)), probability)
-    return _Red(low, high, max_p, told, values)
+    return Numbers(low, high, max_p, told, values)
 
 
 #: The priority of a virtual queue that is told none (net/sched/sch_gred.c: GRED_DEF_PRIO).
 GRED_PRIO = 8
 
 
-def _flags(ecn: bool = False, harddrop: bool = False, adaptive: bool = False, nodrop: bool = False) -> dict[str, bool]:
+def flags_of(
+    ecn: bool = False, harddrop: bool = False, adaptive: bool = False, nodrop: bool = False
+) -> dict[str, bool]:
     """Returns the flags that tc prints of RED and its kin, set or not."""
     return {"ecn": ecn, "harddrop": harddrop, "adaptive": adaptive, "nodrop": nodrop}
 
@@ -163,7 +168,7 @@ def red(wanted: Wanted) -> Line:
     """Writes sch_red."""
     ramp = wanted.aqm
     assert isinstance(ramp, Ramp)
-    numbers = _red(wanted, ramp)
+    numbers = in_bytes(wanted, ramp)
     buffer = _buffer(wanted)
     flags = ["ecn"] if wanted.ecn else []
     hard = wanted.ecn and ramp.forced == "drop"
@@ -173,7 +178,7 @@ def red(wanted: Wanted) -> Line:
     readback = {
         "limit": int(buffer.used),
         **numbers.readback(),
-        **_flags(wanted.ecn, hard, adaptive),
+        **flags_of(wanted.ecn, hard, adaptive),
     }
     return Line(
         qdisc="red",
@@ -191,15 +196,15 @@ def gred(wanted: Wanted) -> Line:
     """Writes sch_gred with one virtual queue, to which filters can add more."""
     ramp = wanted.aqm
     assert isinstance(ramp, Ramp)
-    numbers = _red(wanted, ramp)
+    numbers = in_bytes(wanted, ramp)
     buffer = _buffer(wanted)
     limit = int(buffer.used)
     flags = ["ecn"] if wanted.ecn else []
     hard = wanted.ecn and ramp.forced == "drop"
     flags += ["harddrop"] if hard else []
-    told = {"limit": limit, **numbers.readback(), **_flags(wanted.ecn, hard)}
+    told = {"limit": limit, **numbers.readback(), **flags_of(wanted.ecn, hard)}
     readback = {
-        **{"dp_cnt": 1, "dp_default": 0, "grio": False, "limit": limit, **_flags()},
+        **{"dp_cnt": 1, "dp_default": 0, "grio": False, "limit": limit, **flags_of()},
         "vqs": [{"vq": 0, "prio": GRED_PRIO, **told}],
     }
     return Line(
@@ -231,14 +236,14 @@ def step(wanted: Wanted) -> Line:
     threshold = RANGES["red min"].value("threshold", wants.threshold_bytes, "whole bytes")
     low = int(threshold.used)
     told = arithmetic.burst_for(low, 1, wanted.mean_packet, wanted.rate_bps)
-    numbers = _Red(low, low + 1, arithmetic.MOST_PROBABILITY, told, ())
+    numbers = Numbers(low, low + 1, arithmetic.MOST_PROBABILITY, told, ())
     buffer = _buffer(wanted)
     spare = wants.not_capable == "pass"
     flags = ["ecn", "nodrop"] if spare else ["ecn"]
     readback = {
         "limit": int(buffer.used),
         **numbers.readback(),
-        **_flags(ecn=True, nodrop=spare),
+        **flags_of(ecn=True, nodrop=spare),
     }
     return Line(
         qdisc="red",
@@ -286,11 +291,11 @@ def choke(wanted: Wanted) -> Line:
     max_p, probability = _probability(ramp)
     if arithmetic.slope_log(low, high, max_p) is None:
         raise RefusedError(f"max_p = {max_p:g}: tc refuses so flat a ramp, over {high - low} packets")
-    numbers = _Red(low, high, max_p, told, ())
+    numbers = Numbers(low, high, max_p, told, ())
     lost = ramp_losses(ramp, wanted.ecn)
     if wanted.ecn and ramp.forced == "drop":
         lost.append("forced: tc's choke marks capable packets above max_th, too")
-    readback = {"limit": limit, **numbers.readback(), **_flags(wanted.ecn)}
+    readback = {"limit": limit, **numbers.readback(), **flags_of(wanted.ecn)}
     pkts = {"min_th": f"{low} packets", "max_th": f"{high} packets", "unit": "packets", "kind": "choke"}
     weight = weight_value(ramp.w_q, told.n, _weight_why(ramp, told.n, most, aimed))
     return Line(

@@ -22,6 +22,10 @@ PACKET = 1500
 MOST = 2**32 - 1
 #: Packets that FQ-CoDel of the simulator holds at most.
 MOST_LIMIT = 10**6
+#: The bytes of a round that the simulator's SFQ takes.
+LEAST_QUANTUM, MOST_QUANTUM = 256, 2**20
+#: Longer than any run, for hashes that never change.
+NEVER_US = 10**15
 Options = Mapping[str, Any]
 
 
@@ -108,6 +112,11 @@ def _on(options: Options, key: str) -> bool:
 def _ramp(box: Box, unit: str) -> Read:
     """Returns RED and its kin. unit: `B` or `packets`."""
     options, where = box.ramp, box.where
+    return Read(_red_numbers(options, where, unit), f"{whole(options, 'limit', where, 1, MOST)} {unit}")
+
+
+def _red_numbers(options: Options, where: str, unit: str) -> dict[str, object]:
+    """Returns RED's `[aqm]`."""
     low = whole(options, "min", where, 1, MOST)
     high = whole(options, "max", where, low + 1, MOST)
     if "ewma" not in options:
@@ -117,7 +126,7 @@ def _ramp(box: Box, unit: str) -> Read:
     else:
         max_p = number(options, "probability", where, 0, 1)
     ecn = _on(options, "ecn")
-    aqm: dict[str, object] = {
+    return {
         "kind": "red",
         "unit": "bytes" if unit == "B" else "packets",
         "mean_packet": f"{PACKET} B",
@@ -130,7 +139,6 @@ def _ramp(box: Box, unit: str) -> Read:
         "ecn": ecn,
         "forced": "mark" if ecn and not _on(options, "harddrop") else "drop",
     }
-    return Read(aqm, f"{whole(options, 'limit', where, 1, MOST)} {unit}")
 
 
 def _red(box: Box) -> Read:
@@ -258,6 +266,55 @@ def _fq_pie(box: Box) -> Read:
     if "ecn_prob" in options:
         aqm["mark_ecnth"] = whole(options, "ecn_prob", where, 0, 100) / 100
     return Read(aqm, f"{limit} packets", special)
+
+
+def _sfq(box: Box) -> Read:
+    options, where = box.options, box.where
+    told = whole(options, "limit", where, 2, MOST)
+    quantum = whole(options, "quantum", where, 1, MOST)
+    limit, size = min(MOST_LIMIT, told), min(MOST_QUANTUM, max(LEAST_QUANTUM, quantum))
+    special: dict[str, str | None] = {}
+    if limit < told:
+        special["limit"] = f"the simulator holds {MOST_LIMIT} packets at most"
+    if size != quantum:
+        special["quantum"] = f"the simulator's is {LEAST_QUANTUM} to {MOST_QUANTUM} B"
+    aqm: dict[str, object] = {
+        "kind": "sfq",
+        "mean_packet": f"{PACKET} B",
+        "ecn": _on(options, "ecn"),
+        "limit": limit,
+        "quantum": f"{size} B",
+        "divisor": whole(options, "divisor", where, 1, 65536),
+        "headdrop": _on(options, "headdrop"),
+    }
+    # What older releases of tc do not say, or without `-d`, is as the kernel makes it.
+    aqm |= {name: whole(options, name, where, 1, 65408) for name in ("depth", "flows") if name in options}
+    if options.get("perturb"):
+        aqm["perturb"] = f"{whole(options, 'perturb', where, 1, MOST)} s"
+    if "min" in options:
+        red = _red_numbers(options, where, "B")
+        del red["gate"], red["gentle"], red["forced"]
+        aqm |= {**red, "kind": "sfq", "harddrop": _on(options, "harddrop")}
+    return Read(aqm, f"{limit} packets", special)
+
+
+def _sfb(box: Box) -> Read:
+    options, where = box.options, box.where
+    # Without a change of the hashes nothing trains the next ones.
+    rehash = whole(options, "rehash", where)
+    warm_up = min(whole(options, "db", where), rehash)
+    aqm: dict[str, object] = {
+        "kind": "sfb",
+        "mean_packet": f"{PACKET} B",
+        "ecn": True,
+        "rehash": f"{rehash or NEVER_US} us",
+        "warm_up": f"{warm_up} us",
+        **{name: whole(options, name, where, 1, 65535) for name in ("max", "target")},
+        **{name: number(options, name, where, 0, 1) for name in ("increment", "decrement")},
+        "penalty_rate": whole(options, "penalty_rate", where, 0, 10**9),
+        "penalty_burst": whole(options, "penalty_burst", where, 0, 10**6),
+    }
+    return Read(aqm, f"{whole(options, 'limit', where, 1, 10**9)} packets")
 
 
 def _dualpi2(box: Box) -> Read:
@@ -466,6 +523,8 @@ READ: Mapping[str, Callable[[Box], Read]] = {
     "fq_pie": _fq_pie,
     "cake": _cake,
     "dualpi2": _dualpi2,
+    "sfq": _sfq,
+    "sfb": _sfb,
     "pfifo": _fifo("packets"),
     "bfifo": _fifo("B"),
     "pfifo_fast": _pfifo_fast,

@@ -21,6 +21,8 @@ from penstock.operators.model import (
     Pie,
     Ramp,
     RefusedError,
+    Sfb,
+    Sfq,
     Step,
     Tail,
     Wanted,
@@ -179,11 +181,16 @@ def _discipline(aqm: Mapping[str, Any], link: LinkFacts) -> Discipline:
         return _cake(aqm, link.settled)
     if kind == "dualpi2":
         return _dual(aqm, link.settled)
+    if kind == "sfq":
+        return _sfq(aqm, link.mean_packet)
+    if kind == "sfb":
+        return _sfb(aqm)
     if kind == "droptail":
         return Tail()
     if kind.startswith("python:"):
         raise RefusedError(f"aqm.kind = {kind.removeprefix('python:')!r}: a discipline of your own runs on no router")
-    can = ", ".join(("droptail", *RAMPS, "wred", "step", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2"))
+    others = ("wred", "step", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2", "sfq", "sfb")
+    can = ", ".join(("droptail", *RAMPS, *others))
     raise RefusedError(f"aqm.kind = {kind!r}: no platform here runs it; these run somewhere: {can}")
 
 
@@ -408,6 +415,43 @@ def _dual(aqm: Mapping[str, Any], settled: Mapping[str, float]) -> Dual:
         at_arrival=aqm["decides"] == "arrival",
         any_ect=aqm["identify"] == "any-ect",
         others=tuple(others),
+    )
+
+
+def _sfq(aqm: Mapping[str, Any], mean: int) -> Sfq:
+    red = None
+    if aqm["min_th"] is not None:
+        low = _bytes(aqm["min_th"], mean)
+        red = Ramp(
+            kind="red",
+            min_bytes=low,
+            max_bytes=3 * low if aqm["max_th"] is None else _bytes(aqm["max_th"], mean),
+            max_p=aqm["max_p"],
+            w_q=aqm["w_q"],
+            forced="drop" if aqm["harddrop"] else "mark",
+        )
+    return Sfq(
+        divisor=aqm["divisor"],
+        flows=aqm["flows"],
+        depth=aqm["depth"],
+        limit_pkts=aqm["limit"],
+        quantum_bytes=parse_size(aqm["quantum"]),
+        perturb_s=None if aqm["perturb"] is None else parse_duration(aqm["perturb"]),
+        headdrop=aqm["headdrop"],
+        red=red,
+    )
+
+
+def _sfb(aqm: Mapping[str, Any]) -> Sfb:
+    return Sfb(
+        target=aqm["target"],
+        max=aqm["max"],
+        increment=aqm["increment"],
+        decrement=aqm["decrement"],
+        penalty_rate=aqm["penalty_rate"],
+        penalty_burst=aqm["penalty_burst"],
+        rehash_s=parse_duration(aqm["rehash"]),
+        warm_up_s=parse_duration(aqm["warm_up"]),
     )
 
 
