@@ -4,167 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 from penstock.errors import ScenarioError
-from penstock.operators.state import Given, number, rate_text, table, whole
+from penstock.operators import tc_read_ramps as ramps
+from penstock.operators.state import number, whole
+from penstock.operators.tc_box import MOST, PACKET, Box, Options, Read, on
 from penstock.operators.tc_cake import ISOLATION, TINS, packets_of
 from penstock.operators.tc_delays import BOOKED
 from penstock.operators.tc_dual import GAIN, gain_told
 from penstock.operators.tc_forms import cell_size
 from penstock.operators.tc_line import FRAME
 from penstock.operators.tc_pie import PIE_GAIN, PIE_MOST, pie_reported
-from penstock.operators.tc_tree import Node
 
-#: A frame's IP packet; the state does not say the mean packet.
-PACKET = 1500
-MOST = 2**32 - 1
 #: Packets that FQ-CoDel of the simulator holds at most.
 MOST_LIMIT = 10**6
 #: The bytes of a round that the simulator's SFQ takes.
 LEAST_QUANTUM, MOST_QUANTUM = 256, 2**20
 #: Longer than any run, for hashes that never change.
 NEVER_US = 10**15
-Options = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A queue discipline as a scenario has it.
-
-    buffer: what may wait.
-    special: field → what is lost by it here; `None`: nothing.
-    notes: what whoever reads the scenario should know, a sentence each.
-    """
-
-    aqm: dict[str, object]
-    buffer: str
-    special: dict[str, str | None] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-
-class Box:
-    """A queue discipline with what stands around it.
-
-    ramp: the fields of RED's average, wherever they stand.
-    default_to: field → the key that carries it, where that is not the usual one.
-    """
-
-    def __init__(self, node: Node, given: Given, shaper: Node | None, has_classes: bool) -> None:
-        self.options = node.options()
-        self.where = f"{node.dev}: {node.kind}"
-        self.given = given
-        self.ramp: Options = self.options
-        self.default_to: dict[str, str] = {}
-        self._node, self._shaper, self._has_classes = node, shaper, has_classes
-
-    def own_rate(self) -> float | None:
-        """Returns the rate that the state says, in bit/s; `tc` has bytes per second."""
-        above = self._shaper.entry.get("options") if self._shaper is not None else None
-        told = self.options.get("bandwidth") if self._node.kind == "cake" else None
-        told = above.get("rate") if isinstance(above, dict) and told is None else told
-        return 8 * told if isinstance(told, (int, float)) and not isinstance(told, bool) and 0 < told < 1e12 else None
-
-    def rate(self) -> str:
-        """Returns the bottleneck's rate. Raises `ScenarioError` where neither the state nor the user
-        says it.
-        """
-        hint = "; `tc class show` says the classes'" if self._has_classes else ""
-        return rate_text(self.own_rate(), self.given, self.where, hint)
-
-    def framing(self, node: Node) -> Counted:
-        """Returns what the rate counts of a packet, as a queue discipline's own options say it: that of the
-        one that makes the rate.
-        """
-        options = node.options()
-        if node.kind == "cake":
-            rate = self.own_rate() if node is self._node else None
-            return counted(options, 14 if options.get("raw") is True else 0, rate)
-        if node is self._shaper:
-            return counted(options, 14, self.own_rate())
-        return Counted({}, {}, {})
-
-    def size_table(self, node: Node) -> Counted:
-        """Returns the same of a queue discipline's size table."""
-        stab = node.entry.get("stab")
-        if not isinstance(stab, dict):
-            return Counted({}, {}, {})
-        own = self.framing(node)
-        # The header counts once.
-        shapes = node is self._shaper and not own.carried
-        return counted(stab, 14, self.own_rate() if shapes else None)
-
-    def link(self) -> Mapping[str, str]:
-        """Returns the keys of the link for all that."""
-        makes_it = self._shaper if self._shaper is not None else self._node
-        return {**self.framing(makes_it).keys, **self.size_table(makes_it).keys}
-
-    def statistic(self, name: str) -> Any:
-        """Returns what stands beside the options."""
-        return self._node.entry.get(name)
-
-
-def _on(options: Options, key: str) -> bool:
-    return options.get(key) is True
-
-
-def _ramp(box: Box, unit: str) -> Read:
-    """Returns RED and its kin. unit: `B` or `packets`."""
-    options, where = box.ramp, box.where
-    return Read(_red_numbers(options, where, unit), f"{whole(options, 'limit', where, 1, MOST)} {unit}")
-
-
-def _red_numbers(options: Options, where: str, unit: str) -> dict[str, object]:
-    """Returns RED's `[aqm]`."""
-    low = whole(options, "min", where, 1, MOST)
-    high = whole(options, "max", where, low + 1, MOST)
-    if "ewma" not in options:
-        raise ScenarioError(f"{where}: has no ewma: read the state with `tc -d -s -j qdisc show`, which has it")
-    if "probability" not in options and "Plog" in options:  # kernels before 3.3: a power of two for each byte
-        max_p = min(1.0, (high - low) * 2.0 ** -whole(options, "Plog", where, 0, 63))
-    else:
-        max_p = number(options, "probability", where, 0, 1)
-    ecn = _on(options, "ecn")
-    return {
-        "kind": "red",
-        "unit": "bytes" if unit == "B" else "packets",
-        "mean_packet": f"{PACKET} B",
-        "min_th": f"{low} {unit}",
-        "max_th": f"{high} {unit}",
-        "max_p": max(2.0**-32, max_p),
-        "w_q": 2.0 ** -whole(options, "ewma", where, 0, 31),
-        "gate": "uniform",
-        "gentle": False,
-        "ecn": ecn,
-        "forced": "mark" if ecn and not _on(options, "harddrop") else "drop",
-    }
-
-
-def _red(box: Box) -> Read:
-    return _ramp(box, "B")
-
-
-def _choke(box: Box) -> Read:
-    read = _ramp(box, "packets")
-    del read.aqm["gentle"]
-    return Read({**read.aqm, "kind": "choke"}, read.buffer)
-
-
-def _gred(box: Box) -> Read:
-    queues = box.options.get("vqs")
-    if not isinstance(queues, list) or len(queues) != 1:
-        count = len(queues) if isinstance(queues, list) else 0
-        raise ScenarioError(f"{box.where}: has {count} virtual queues; a scenario has one")
-    queue = table(queues[0], box.where)
-    flags = {flag: _on(queue, flag) or _on(box.options, flag) for flag in ("ecn", "harddrop")}
-    box.ramp = {**queue, **flags}
-    read = _ramp(box, "B")
-    if "limit" not in box.options:
-        return read
-    all_of_them, own = (whole(each, "limit", box.where, 1, MOST) for each in (box.options, queue))
-    larger = "limit" if all_of_them >= own else "vq limit"
-    return Read(read.aqm, f"{min(all_of_them, own)} B", {larger: None})
 
 
 def codel_time(reported_us: int) -> int:
@@ -187,7 +44,7 @@ def _codel(box: Box) -> Read:
         "variant": "linux",
         "mean_packet": f"{PACKET} B",
         "maxpacket": f"{FRAME} B",
-        "ecn": _on(options, "ecn"),
+        "ecn": on(options, "ecn"),
         "target": f"{codel_time(whole(options, 'target', where, 1, MOST))} us",
         "interval": f"{codel_time(whole(options, 'interval', where, 1, MOST))} us",
     }
@@ -237,14 +94,14 @@ def _pie(box: Box) -> Read:
         "kind": "pie",
         "variant": "linux",
         "mean_packet": f"{PACKET} B",
-        "ecn": _on(options, "ecn"),
+        "ecn": on(options, "ecn"),
         "qdelay_ref": f"{target} us",
         "t_update": f"{whole(options, 'tupdate', where, 1, MOST)} us",
         "alpha": whole(options, "alpha", where, 0, PIE_MOST) / PIE_GAIN,
         "beta": whole(options, "beta", where, 0, PIE_MOST) / PIE_GAIN,
-        "delay_from": "rate-estimate" if _on(options, "dq_rate_estimator") else "timestamps",
+        "delay_from": "rate-estimate" if on(options, "dq_rate_estimator") else "timestamps",
     }
-    if _on(options, "bytemode"):
+    if on(options, "bytemode"):
         aqm["bytemode"] = True
     return Read(aqm, f"{whole(options, 'limit', where, 1, MOST)} packets")
 
@@ -281,20 +138,20 @@ def _sfq(box: Box) -> Read:
     aqm: dict[str, object] = {
         "kind": "sfq",
         "mean_packet": f"{PACKET} B",
-        "ecn": _on(options, "ecn"),
+        "ecn": on(options, "ecn"),
         "limit": limit,
         "quantum": f"{size} B",
         "divisor": whole(options, "divisor", where, 1, 65536),
-        "headdrop": _on(options, "headdrop"),
+        "headdrop": on(options, "headdrop"),
     }
     # What older releases of tc do not say, or without `-d`, is as the kernel makes it.
     aqm |= {name: whole(options, name, where, 1, 65408) for name in ("depth", "flows") if name in options}
     if options.get("perturb"):
         aqm["perturb"] = f"{whole(options, 'perturb', where, 1, MOST)} s"
     if "min" in options:
-        red = _red_numbers(options, where, "B")
+        red = ramps.red_numbers(options, where, "B")
         del red["gate"], red["gentle"], red["forced"]
-        aqm |= {**red, "kind": "sfq", "harddrop": _on(options, "harddrop")}
+        aqm |= {**red, "kind": "sfq", "harddrop": on(options, "harddrop")}
     return Read(aqm, f"{limit} packets", special)
 
 
@@ -403,84 +260,6 @@ def _cake_memory(box: Box, rtt: int, rate: float | None) -> int:
     return min(most, max(4 << 20, int(rate / 8 * rtt / 250_000))) if rate else most
 
 
-#: What the options and the size table call how the line cuts up packets → the link's `framing`.
-CELLS = {"atm": "atm", "adsl": "atm", "ptm": "ptm"}
-#: The most bytes that a link's `overhead` and `mpu` are.
-MOST_FRAMING = 256
-_LINK = "topology.bottleneck"
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """What a shaper's rate counts of a packet.
-
-    keys: of the scenario's link. carried: field → the key that carries it.
-    lost: field → what is lost by it.
-    """
-
-    keys: Mapping[str, str]
-    carried: Mapping[str, str]
-    lost: Mapping[str, str | None]
-
-
-def counted(options: Options, header: int, rate: float | None) -> Counted:
-    """Returns what a shaper of this rate counts: as keys of the link, or as what is lost where no link has
-    it, such as fewer bytes than the packet's own.
-
-    header: bytes beside the packet's own that count without being told. rate: in bit/s; `None`: nothing is
-    shaped here, and a size counts for the buffer at most.
-    """
-    told = {"overhead": options.get("overhead", 0), "mpu": options.get("mpu", 0)}
-    plain = all(isinstance(each, int) and not isinstance(each, bool) for each in told.values())
-    overhead, mpu = (header + told["overhead"], told["mpu"]) if plain else (-1, 0)
-    cells = CELLS.get(str(options.get("atm", options.get("linklayer"))), "none")
-    if not rate or not 0 <= overhead <= MOST_FRAMING or not 0 <= mpu <= MOST_FRAMING:
-        return Counted({}, {}, framing(options, header, rate))
-    keys = {
-        **({"overhead": f"{overhead} B"} if overhead else {}),
-        **({"mpu": f"{mpu} B"} if mpu else {}),
-        **({"framing": cells} if cells != "none" else {}),
-    }
-    carried = {
-        **({"overhead": f"{_LINK}.overhead"} if told["overhead"] else {}),
-        **({"raw": f"{_LINK}.overhead"} if options.get("raw") is True else {}),
-        **({"mpu": f"{_LINK}.mpu"} if mpu else {}),
-        **({name: f"{_LINK}.framing" for name in ("atm", "linklayer") if name in options and cells != "none"}),
-    }
-    return Counted(keys, carried, {})
-
-
-def framed(options: Options, header: int) -> int:
-    """Returns the bytes of the rate that a full packet takes, as sch_cake and the size table count.
-
-    header: bytes beside the packet's own that count without being told.
-    """
-    own = options.get("overhead", 0)
-    size = PACKET + header + (own if isinstance(own, int) and abs(own) < 1000 else 0)
-    layer = options.get("atm", options.get("linklayer"))
-    if layer in ("atm", "adsl"):
-        return -(-size // 48) * 53
-    return size + -(-size // 64) if layer == "ptm" else size
-
-
-def framing(options: Options, header: int, rate: float | None = None) -> dict[str, str | None]:
-    """Returns what is lost by `raw`, `atm`, `linklayer` and `overhead`, in bytes of a full packet.
-
-    rate: of the shaper, in bit/s, where it counts so.
-    """
-    size = framed(options, header)
-    why = f"a packet of {PACKET} B takes {size} B of the rate, in the scenario {PACKET} B"
-    if rate:
-        why += f"; --rate '{rate * PACKET / size / 1e3:.6g} kbit/s' makes up for it with full packets"
-    costs = {
-        "raw": options.get("raw") is True,
-        "atm": options.get("atm") in ("atm", "ptm"),
-        "linklayer": options.get("linklayer") not in (None, "ethernet"),
-        "overhead": options.get("overhead", 0) != 0,
-    }
-    return {name: why if cost else None for name, cost in costs.items()}
-
-
 def _tbf(box: Box) -> Read:
     """Returns a shaper alone: its own queue is a plain one."""
     options, where = box.options, box.where
@@ -514,9 +293,9 @@ def _pfifo_fast(box: Box) -> Read:
 
 #: Queue discipline → its reader.
 READ: Mapping[str, Callable[[Box], Read]] = {
-    "red": _red,
-    "gred": _gred,
-    "choke": _choke,
+    "red": ramps.red,
+    "gred": ramps.gred,
+    "choke": ramps.choke,
     "codel": _codel,
     "fq_codel": _fq_codel,
     "pie": _pie,

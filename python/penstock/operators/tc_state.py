@@ -13,9 +13,10 @@ from penstock.operators import tc_fields as fields
 from penstock.operators import tc_text
 from penstock.operators.state import Carried, Fate, Given, Lost, Reading, rate_text, scenario_file, table
 from penstock.operators.tc_arithmetic import TICKS_PER_US, cell_log
+from penstock.operators.tc_box import PACKET, Box
 from penstock.operators.tc_fields import Field
 from penstock.operators.tc_forms import Form, show
-from penstock.operators.tc_read import PACKET, READ, Box
+from penstock.operators.tc_read import READ
 from penstock.operators.tc_tree import FILTERS, Node, chosen, default_class, nodes
 
 #: Field → why it is lost here, in place of what the table says; `None`: nothing is lost.
