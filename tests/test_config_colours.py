@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -15,6 +16,9 @@ from penstock.operators import config as work
 from penstock.operators import sonic, wanted
 from penstock.operators.model import Place, RefusedError, Written
 from penstock.operators.platforms import PLATFORMS
+from penstock.operators.state import Given
+from penstock.operators.tc_fields import VIRTUAL_QUEUE
+from penstock.operators.tc_forms import Form
 
 WRED = ps.Scenario.load(SCENARIOS / "wred.toml")
 GREEN = {"min_th": 60, "max_th": 120}
@@ -104,6 +108,146 @@ def test_other_colours_are_refused(colour: dict[str, Any], said: str) -> None:
 def test_elsewhere_colours_are_refused(to: str) -> None:
     with pytest.raises(RefusedError, match="wred"):
         write(WRED, to)
+
+
+# ------------------------------------------------------------------------- gred
+
+
+def lines(written: Written) -> list[str]:
+    """What is said of gred, without its place, and what follows from the weight alone."""
+    said = [each.partition(" gred ")[2] for each in written.text.splitlines()[1:]]
+    return [re.sub(r" avpkt \d+ burst \d+ bandwidth \d+bit", "", each) for each in said]
+
+
+def options(written: Written) -> dict[str, Any]:
+    return dict(written.readback["options"])
+
+
+def state(written: Written, **change: Any) -> str:
+    return json.dumps([{"kind": "gred", "handle": "1:", "root": True, "options": options(written) | change}])
+
+
+RATE = Given(rate="20 Mbit/s")
+THREE = coloured(colour={"green": GREEN, "yellow": YELLOW, "red": RED}, gate="uniform", w_q=2.0**-9)
+
+
+def test_each_colour_is_a_virtual_queue_of_its_drop_precedence() -> None:
+    """One priority is one average, as Linux's WRED mode has it."""
+    made = write(THREE, "tc")
+    assert lines(made) == [
+        "setup vqs 4 default 0 grio limit 300000",
+        "vq 0 prio 8 limit 300000 min 90000 max 180000 probability 0.1",
+        "vq 2 prio 8 limit 300000 min 60000 max 120000 probability 0.053",
+        "vq 3 prio 8 limit 300000 min 20000 max 60000 probability 0.2",
+    ]
+    assert made.lost == ()
+    assert {each["ewma"] for each in options(made)["vqs"]} == {9}
+    assert made.aqm["average"] == "shared"
+    assert made.aqm["colour"]["red"].keys() == {"drop_precedence", "min_th", "max_th", "max_p"}
+
+
+@pytest.mark.parametrize(
+    ("average", "ranks", "said"),
+    [("own", (), ["", "", ""]), ("rio", (), ["prio 1 ", "prio 2 ", "prio 3 "]), ("rio", (7, 3, 9), [*"739"])],
+)
+def test_averages_are_grios_priorities(average: str, ranks: tuple[int, ...], said: list[str]) -> None:
+    made = write(THREE.set("aqm.average", average), "tc")
+    if ranks:
+        ranked = {f"aqm.colour.{name}.rank": rank for name, rank in zip(("green", "yellow", "red"), ranks, strict=True)}
+        made = write(THREE.set("aqm.average", average).set_all(ranked), "tc")
+        said = [f"prio {each} " for each in said]
+    setup, *queues = lines(made)
+    assert (" grio " in setup) == (average == "rio")
+    assert [re.findall(r"prio \d+ ", each) for each in queues] == [[each] if each else [] for each in said]
+    again = ps.Scenario.from_toml(work.read(state(made), "tc", RATE).text)
+    assert again.resolved["aqm"]["average"] == average
+    assert options(write(again, "tc")) == options(made)
+
+
+def test_two_of_one_rank_are_refused_where_ranks_count() -> None:
+    same = THREE.set_all({"aqm.average": "rio", "aqm.colour.red.rank": 0})
+    with pytest.raises(RefusedError, match="two have one rank"):
+        write(same, "tc")
+
+
+def test_what_gred_has_not_is_named() -> None:
+    green = {**GREEN, "ecn_min_th": 10, "ecn_max_th": 20, "ecn_max_p": 0.5}
+    made = write(coloured(colour={"green": green, "red": RED}, ecn=True, gentle=True), "tc")
+    assert [each.partition(":")[0] for each in made.lost] == [
+        *("gentle", "gate", "ecn_min_th, ecn_max_th, ecn_max_p of green"),
+    ]
+    assert any("tc_index" in each for each in made.notes)
+
+
+def test_virtual_queues_are_numbered_by_what_tells_them_apart() -> None:
+    by_class = {f"c{n}": {"dscp": 8 * n, "dscp_to": 8 * n + 7, **GREEN} for n in (1, 5)}
+    made = options(write(coloured(colour={**by_class, "rest": GREEN}), "tc"))
+    assert ([each["vq"] for each in made["vqs"]], made["dp_default"]) == ([0, 1, 5], 0)
+    mixed = {"voice": {"dscp": 46, **GREEN}, "rest": GREEN, "red": RED}
+    assert [each["vq"] for each in options(write(coloured(colour=mixed), "tc"))["vqs"]] == [0, 3, 4]
+    many = {f"c{n}": {"dscp": 2 * n, **GREEN} for n in range(13)}
+    with pytest.raises(RefusedError, match="14 colours; gred has 16 virtual queues"):
+        write(coloured(colour={**many, "rest": GREEN}), "tc")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "default", "claims"),
+    [
+        ((0, 2, 3), 0, {2: {"drop_precedence": 2}, 3: {"drop_precedence": 3}}),
+        ((0, 1, 2), 1, {0: {"dscp": 0, "dscp_to": 7}, 2: {"dscp": 16, "dscp_to": 23}}),
+        ((0, 9), 0, {9: {"dscp": 36, "dscp_to": 39}}),
+    ],
+)
+def test_a_virtual_queues_number_says_whose_it_is(
+    numbers: tuple[int, ...], default: int, claims: dict[int, dict[str, int]]
+) -> None:
+    told = options(write(THREE, "tc"))["vqs"]
+    queues = [queue | {"vq": number} for number, queue in zip(numbers, told, strict=False)]
+    made = work.read(state(write(THREE, "tc"), vqs=queues, dp_default=default), "tc", RATE)
+    colours = ps.Scenario.from_toml(made.text).resolved["aqm"]["colour"]
+    keys = ("dscp", "dscp_to", "drop_precedence")
+    found = {name: {key: each[key] for key in keys if each[key] is not None} for name, each in colours.items()}
+    assert found == {f"vq{number}": claims.get(number, {}) for number in numbers}
+    assert any("filters, which are not in the state" in each for each in made.fate.notes)
+
+
+def test_without_a_default_queue_the_rest_passes() -> None:
+    queues = options(write(THREE, "tc"))["vqs"][1:]
+    made = ps.Scenario.from_toml(work.read(state(write(THREE, "tc"), vqs=queues, dp_default=1), "tc", RATE).text)
+    assert made.resolved["aqm"]["colour"]["rest"]["min_th"] == "300 kB"
+
+
+@pytest.mark.parametrize("name", VIRTUAL_QUEUE)
+def test_no_field_of_a_second_virtual_queue_is_ignored(name: str) -> None:
+    written = write(THREE.set("aqm.average", "rio"), "tc")
+    queues = json.loads(json.dumps(options(written)["vqs"]))
+    was = queues[1].get(name)
+    if VIRTUAL_QUEUE[name].form is Form.FLAG:
+        queues[1][name] = not was
+    else:
+        queues[1][name] = 0.25 if name == "probability" else {"vq": 1, "Plog": 20}.get(name) or 3 * was // 4
+    if name == "Plog":
+        del queues[1]["probability"]
+    before, after = (work.read(text, "tc", RATE) for text in (state(written), state(written, vqs=queues)))
+    named = [each for each in after.fate.sentences() if re.search(rf"\bvq {name}\b", each)]
+    assert named or before.text != after.text
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(st.data())
+def test_any_virtual_queues_give_a_scenario_or_one_message(data: st.DataObject) -> None:
+    told = options(write(THREE, "tc"))
+    values = st.integers(-2, 20) | st.integers(0, 2**33) | st.booleans() | st.none() | st.floats() | st.just("3")
+    queues = [dict(each) for each in told["vqs"]]
+    for queue in queues:
+        queue |= data.draw(st.dictionaries(st.sampled_from(sorted(queue)), values, max_size=2))
+    change = data.draw(st.dictionaries(st.sampled_from(["dp_cnt", "dp_default", "grio", "limit", "ecn"]), values))
+    said = ""
+    try:
+        work.read(state(write(THREE, "tc"), **{"vqs": queues, **change}), "tc", RATE)
+    except ps.Error as error:
+        said = str(error)
+    assert len(said.splitlines()) <= 1
 
 
 ENDS = st.tuples(st.integers(1, 10**9), st.integers(1, 10**9), st.floats(1e-6, 1.0))

@@ -26,6 +26,8 @@ from penstock.operators import tc, tc_read, vyos
 from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators.model import (
     Codel,
+    Colour,
+    Coloured,
     Discipline,
     Framing,
     Pie,
@@ -44,7 +46,7 @@ from penstock.operators.tc_fields import OPTION_STATISTICS
 CACHE = Path.home() / ".cache" / "penstock-oracle"
 #: Random parameter sets, and how many of each qdisc.
 COUNTS = {"red": 40, "step": 6, "gred": 8, "choke": 12, "codel": 8, "fq_codel": 10, "pie": 10, "cake": 8, "pfifo": 4}
-COUNTS |= {"sfq": 16, "sfb": 8}
+COUNTS |= {"sfq": 16, "sfb": 8, "wred": 12}
 
 
 def log_uniform(rng: random.Random, low: float, high: float) -> float:
@@ -120,6 +122,21 @@ def discipline(rng: random.Random, qdisc: str, mean: int) -> Discipline:
             rehash_s=log_uniform(rng, 1, 1000),
             warm_up_s=rng.uniform(0, 1),
         )
+    if qdisc == "wred":
+        claims: list[dict[str, Any]] = [{"precedence": 2}, {"precedence": 3}, {"dscps": (46, 46)}, {}]
+        shared = ramp(rng, "red", mean)
+        colours = [
+            Colour(
+                name=f"colour{place}",
+                dscps=claim.get("dscps"),
+                precedence=claim.get("precedence"),
+                rank=place,
+                drops=replace(ramp(rng, "red", mean), w_q=shared.w_q, gate=shared.gate, forced=shared.forced),
+                marks=None,
+            )
+            for place, claim in enumerate(claims[rng.randrange(4) :])
+        ]
+        return Coloured(colours=tuple(colours), average=rng.choice(["shared", "own", "rio"]))
     return Tail()
 
 
@@ -374,7 +391,7 @@ def flat(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options, those of gred's virtual queues beside the others, without what is counted."""
     made = {key: value for key, value in options.items() if key not in STATISTICS}
     for queue in made.pop("vqs", []):
-        made |= {f"vq {key}": value for key, value in queue.items() if key not in STATISTICS}
+        made |= {f"vq {queue['vq']} {key}": value for key, value in queue.items() if key not in STATISTICS}
     return made
 
 

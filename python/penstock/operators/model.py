@@ -63,16 +63,26 @@ class Ramp:
 class Colour:
     """A colour of WRED.
 
-    by_dscp: whether it has packets of some DSCPs. precedence: it has those of this drop precedence;
-        without either all that no other has.
+    dscps: the first and the last DSCP of its packets. precedence: it has those of this drop
+        precedence; without either all that no other has.
+    rank: its place for `average = "rio"`.
     drops, marks: its ramps; `None`: marks are where drops would be.
     """
 
     name: str
-    by_dscp: bool
+    dscps: tuple[int, int] | None
     precedence: int | None
+    rank: int
     drops: Ramp
     marks: Ramp | None
+
+    @property
+    def claim(self) -> dict[str, int]:
+        """The keys of a scenario that say whose packets it has; none for all that no other has."""
+        if self.dscps is not None:
+            first, last = self.dscps
+            return {"dscp": first} | ({"dscp_to": last} if last != first else {})
+        return {} if self.precedence is None else {"drop_precedence": self.precedence}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

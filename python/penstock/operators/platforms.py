@@ -40,8 +40,8 @@ PLATFORMS: Mapping[str, Platform] = {
     "tc": Platform(
         doc="Linux: commands of tc",
         kinds=(
-            *("red", "ared", "step", "choke", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2", "sfq", "sfb"),
-            "droptail",
+            *("red", "ared", "wred", "step", "choke", "codel", "fq-codel", "cake", "pie", "fq-pie", "dualpi2"),
+            *("sfq", "sfb", "droptail"),
         ),
         write=tc.write,
         ranges=tc.RANGES,

@@ -108,8 +108,8 @@ def _colours(aqm: Coloured) -> dict[str, Colour]:
     """Returns the scenario's colour for each of the switch's: yellow is drop precedence 2, red 3, green all
     else. Raises `RefusedError` where that is not how the scenario has them.
     """
-    by = {each.precedence: each for each in aqm.colours if not each.by_dscp}
-    named = next((each.name for each in aqm.colours if each.by_dscp), None)
+    by = {each.precedence: each for each in aqm.colours if each.dscps is None}
+    named = next((each.name for each in aqm.colours if each.dscps is not None), None)
     if named is not None:
         raise RefusedError(f"aqm.colour.{named}.dscp: a switch's colours are green, yellow and red, by drop_precedence")
     if 1 in by and None in by:

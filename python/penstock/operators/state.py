@@ -95,7 +95,9 @@ class Fate:
         said: dict[tuple[str, str], list[str]] = {}
         for each in self.lost:
             said.setdefault((each.by, each.why), []).append(each.said)
-        return [plain(f"{by} {', '.join(fields)}".strip() + f": {why}") for (by, why), fields in said.items()]
+        return [
+            plain(f"{by} {', '.join(dict.fromkeys(fields))}".strip() + f": {why}") for (by, why), fields in said.items()
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +176,6 @@ def scenario_file(
     rtt_said = "" if given.rtt else "   # half of the round trip; not in the state: --rtt says it"
     ecn = "classic" if aqm.get("ecn") else "off"
     framing = "".join(f"{key} = {json.dumps(value)}\n" for key, value in link.items() if key != "rate")
-    keys = "\n".join(f"{key} = {_literal(value)}" for key, value in aqm.items())
     head = [
         plain(said),
         *(f"Lost: {each}." for each in fate.sentences()),
@@ -195,9 +196,7 @@ rate = {json.dumps(link["rate"])}
 delay = {json.dumps(_half(rtt))}{rtt_said}
 buffer = {json.dumps(given.buffer or buffer)}
 {framing}
-[aqm]
-{keys}
-
+{_tables("aqm", aqm)}
 # The state does not say who sends. Change this to what your link carries.
 [[traffic]]
 kind = "ftp"
@@ -220,8 +219,12 @@ def _half(rtt: str) -> str:
     return f"{parse_duration(rtt) / 2 * 1e6:.10g} us"
 
 
-def _literal(value: object) -> str:
-    return json.dumps(value)
+def _tables(name: str, values: Mapping[str, object]) -> str:
+    """Returns a table and those within it."""
+    keys = "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items() if not isinstance(value, dict))
+    inner = [_tables(f"{name}.{key}", value) for key, value in values.items() if isinstance(value, dict)]
+    # One that only holds others needs no head.
+    return "\n".join([*([f"[{name}]\n{keys}"] if keys else []), *inner])
 
 
 def shown(value: Any) -> str:

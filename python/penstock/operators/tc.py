@@ -16,6 +16,7 @@ from penstock.operators import tc_cake as cakes
 from penstock.operators import tc_delays as delays
 from penstock.operators import tc_dual as dual
 from penstock.operators import tc_fair as fair
+from penstock.operators import tc_gred as greds
 from penstock.operators import tc_pie as pies
 from penstock.operators import tc_ramps as ramps
 from penstock.operators.model import LINUX, Place, RefusedError, Value, Wanted, Written
@@ -112,7 +113,7 @@ def _direction(wanted: Wanted, place: Place, dev: str) -> Written:
 #: Qdisc → the kinds that it can run.
 QDISCS: Mapping[str, tuple[str, ...]] = {
     "red": ("red", "ared", "step"),
-    "gred": ("red",),
+    "gred": ("red", "wred"),
     "choke": ("choke",),
     "codel": ("codel",),
     "fq_codel": ("fq-codel",),
@@ -139,7 +140,7 @@ def line_of(wanted: Wanted, qdisc: str | None) -> Line:
         raise RefusedError(f"--as {qdisc}: tc expresses {kind} as {' or '.join(able)}")
     write_as: dict[str, Callable[[Wanted], Line]] = {
         "red": ramps.step if kind == "step" else ramps.red,
-        "gred": ramps.gred,
+        "gred": greds.gred,
         "choke": ramps.choke,
         "codel": delays.codel,
         "fq_codel": delays.codel,

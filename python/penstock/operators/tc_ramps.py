@@ -1,7 +1,6 @@
-"""RED and what is made of it: `red`, `gred`, `choke`.
+"""RED and what is made of it: `red`, `choke`.
 
-Sources: iproute2's tc/q_red.c, q_gred.c and q_choke.c, Linux's net/sched/sch_red.c, sch_gred.c and
-sch_choke.c.
+Sources: iproute2's tc/q_red.c and q_choke.c, Linux's net/sched/sch_red.c and sch_choke.c.
 """
 
 from __future__ import annotations
@@ -100,23 +99,24 @@ class Numbers:
         }
 
 
-def in_bytes(wanted: Wanted, ramp: Ramp, idles: bool = True) -> Numbers:
-    """Returns RED in bytes. idles: whether its average decays while nothing is there."""
+def in_bytes(wanted: Wanted, ramp: Ramp, idles: bool = True, n: int | None = None) -> Numbers:
+    """Returns RED in bytes.
+
+    idles: whether its average decays while nothing is there.
+    n: of the weight 2^-n to aim at; `None`: that of the nearest.
+    """
     RANGES["red max"].check("max_th", max(2.0, ramp.max_bytes))
     low, high, thresholds = wred.thresholds(
         (ramp.min_bytes, ramp.max_bytes), (RANGES["red min"], RANGES["red max"]), "whole bytes"
     )
-    aimed, most = _exponent(ramp, high, wanted, idles)
+    nearest, most = _exponent(ramp, high, wanted, idles)
+    aimed = nearest if n is None else n
     told = arithmetic.burst_for(low, aimed, wanted.mean_packet, wanted.rate_bps)
     max_p, probability = _probability(ramp)
     if arithmetic.slope_log(low, high, max_p) is None:
         raise RefusedError(f"max_p = {max_p:g}: tc refuses so flat a ramp, over {high - low} B")
     values = (*thresholds, weight_value(ramp.w_q, told.n, _weight_why(ramp, told.n, most, aimed)), probability)
     return Numbers(low, high, max_p, told, values)
-
-
-#: The priority of a virtual queue that is told none (net/sched/sch_gred.c: GRED_DEF_PRIO).
-GRED_PRIO = 8
 
 
 def flags_of(
@@ -126,7 +126,8 @@ def flags_of(
     return {"ecn": ecn, "harddrop": harddrop, "adaptive": adaptive, "nodrop": nodrop}
 
 
-def _buffer(wanted: Wanted) -> Value:
+def buffer_value(wanted: Wanted) -> Value:
+    """Returns the bytes that may wait."""
     return RANGES["red limit"].value("buffer", wanted.buffer_bytes, "whole bytes")
 
 
@@ -169,7 +170,7 @@ def red(wanted: Wanted) -> Line:
     ramp = wanted.aqm
     assert isinstance(ramp, Ramp)
     numbers = in_bytes(wanted, ramp)
-    buffer = _buffer(wanted)
+    buffer = buffer_value(wanted)
     flags = ["ecn"] if wanted.ecn else []
     hard = wanted.ecn and ramp.forced == "drop"
     flags += ["harddrop"] if hard else []
@@ -192,39 +193,6 @@ def red(wanted: Wanted) -> Line:
     )
 
 
-def gred(wanted: Wanted) -> Line:
-    """Writes sch_gred with one virtual queue, to which filters can add more."""
-    ramp = wanted.aqm
-    assert isinstance(ramp, Ramp)
-    numbers = in_bytes(wanted, ramp)
-    buffer = _buffer(wanted)
-    limit = int(buffer.used)
-    flags = ["ecn"] if wanted.ecn else []
-    hard = wanted.ecn and ramp.forced == "drop"
-    flags += ["harddrop"] if hard else []
-    told = {"limit": limit, **numbers.readback(), **flags_of(wanted.ecn, hard)}
-    readback = {
-        **{"dp_cnt": 1, "dp_default": 0, "grio": False, "limit": limit, **flags_of()},
-        "vqs": [{"vq": 0, "prio": GRED_PRIO, **told}],
-    }
-    return Line(
-        qdisc="gred",
-        arguments=(
-            f"setup vqs 1 default 0 limit {limit}",
-            " ".join([f"vq 0 limit {limit}", numbers.arguments(), *flags]),
-        ),
-        values=(*numbers.values, buffer),
-        aqm=red_aqm(told, wanted, forced="drop" if hard or not wanted.ecn else "mark"),
-        buffer=bytes_text(limit),
-        readback=readback,
-        lost=tuple(ramp_losses(ramp, wanted.ecn)),
-        notes=(
-            *unit_notes(wanted, ramp.bytes_counted),
-            "one virtual queue takes all packets; which packet goes to which of several is for your filters",
-        ),
-    )
-
-
 def step(wanted: Wanted) -> Line:
     """Returns a threshold as DCTCP wants it, as near as sch_red comes: min and max one byte apart, and the
     least average.
@@ -237,7 +205,7 @@ def step(wanted: Wanted) -> Line:
     low = int(threshold.used)
     told = arithmetic.burst_for(low, 1, wanted.mean_packet, wanted.rate_bps)
     numbers = Numbers(low, low + 1, arithmetic.MOST_PROBABILITY, told, ())
-    buffer = _buffer(wanted)
+    buffer = buffer_value(wanted)
     spare = wants.not_capable == "pass"
     flags = ["ecn", "nodrop"] if spare else ["ecn"]
     readback = {

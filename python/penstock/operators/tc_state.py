@@ -99,7 +99,16 @@ def account(fate: Fate, node: Node, box: Box, special: Special, default_to: Mapp
     for name, value in _in_order(node.options(), known):
         if node.kind == "gred" and name == "vqs":
             for queue in value if isinstance(value, list) else []:
-                _table(fate, node, "vq ", table(queue, node.where), {**fields.VIRTUAL_QUEUE, **known}, counted, special)
+                _table(
+                    fate,
+                    node,
+                    "vq ",
+                    table(queue, node.where),
+                    {**fields.VIRTUAL_QUEUE, **known},
+                    counted,
+                    special,
+                    default_to,
+                )
         else:
             _field(fate, node, name, value, known.get(name), counted, special, default_to)
     stab = node.entry.get("stab")

@@ -231,7 +231,7 @@ def _ramp(kind: str, aqm: Mapping[str, Any], link: LinkFacts, ends: tuple[float,
 def _coloured(aqm: Mapping[str, Any], link: LinkFacts) -> Coloured:
     """Returns WRED's colours. Raises `RefusedError` for one without thresholds of its own."""
     colours = []
-    for name, told in (aqm["colour"] or {}).items():
+    for place, (name, told) in enumerate((aqm["colour"] or {}).items()):
         for key in ("min_th", "max_th"):
             if told[key] is None:
                 raise RefusedError(
@@ -246,8 +246,17 @@ def _coloured(aqm: Mapping[str, Any], link: LinkFacts) -> Coloured:
             ends = _bytes(told["ecn_max_th"], link.mean_packet)
             # Beyond it capable packets are marked, whatever `forced` says.
             marks = replace(drops, min_bytes=begins, max_bytes=ends, max_p=most, forced="mark", gentle=False)
-        by_dscp, precedence = told["dscp"] is not None, told["drop_precedence"]
-        colours.append(Colour(name=name, by_dscp=by_dscp, precedence=precedence, drops=drops, marks=marks))
+        first = told["dscp"]
+        colours.append(
+            Colour(
+                name=name,
+                dscps=None if first is None else (first, first if told["dscp_to"] is None else told["dscp_to"]),
+                precedence=told["drop_precedence"],
+                rank=place if told["rank"] is None else told["rank"],
+                drops=drops,
+                marks=marks,
+            )
+        )
     if not colours:
         raise RefusedError(
             "aqm.colour: name the colours here, [aqm.colour.green] and so on; those built in are no router's"
