@@ -966,7 +966,7 @@ def several() -> str:
         (SONIC.replace('"1048576"', '"2097153"'), "sonic", {}, "below green_min_threshold"),
         (SONIC.replace('"5"', '"0"'), "sonic", {}, "signals nothing"),
         (SONIC.replace('"green_min_threshold": "1048576", ', ""), "sonic", {}, "green_min_threshold"),
-        (SONIC.replace('"ecn": ', '"ecn_green_min_threshold": "1", "ecn": '), "sonic", {}, "two pairs"),
+        (SONIC.replace('"ecn": ', '"ecn_green_min_threshold": "1", "ecn": '), "sonic", {}, "ecn_green_max_threshold"),
         (SONIC.replace('"25000"', '"x"'), "sonic", {}, "--rate"),
         ("{}", "cisco-ios", {}, "tc, sonic"),
     ],

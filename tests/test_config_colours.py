@@ -16,7 +16,7 @@ from penstock.operators import config as work
 from penstock.operators import sonic, wanted
 from penstock.operators.model import Place, RefusedError, Written
 from penstock.operators.platforms import PLATFORMS
-from penstock.operators.state import Given
+from penstock.operators.state import Given, Reading
 from penstock.operators.tc_fields import VIRTUAL_QUEUE
 from penstock.operators.tc_forms import Form
 
@@ -250,6 +250,125 @@ def test_any_virtual_queues_give_a_scenario_or_one_message(data: st.DataObject) 
     assert len(said.splitlines()) <= 1
 
 
+# ------------------------------------------------------------------------- routers and other switches
+
+BY_DROP = coloured(colour={"green": GREEN, "yellow": YELLOW, "red": RED}, w_q=2.0**-9)
+
+
+def test_cisco_has_lines_for_dscps_or_for_precedences() -> None:
+    """5.3 % is 1/19, and thresholds are packets of 1500 B."""
+    made = write(BY_DROP, "cisco-ios")
+    said = re.findall(r"^  random-detect (.*)", made.text, re.MULTILINE)
+    assert said[:2] == ["dscp-based", "exponential-weighting-constant 9"]
+    numbers = dict(each.removeprefix("dscp ").split(" ", 1) for each in said[2:])
+    assert list(numbers) == [str(dscp) for dscp in range(64)]
+    assert {numbers[str(dscp)] for dscp in (12, 20, 28, 36)} == {"40 80 19"}
+    assert {numbers[str(dscp)] for dscp in (14, 22, 30, 38)} == {"13 40 5"}
+    assert {numbers[str(dscp)] for dscp in range(64) if dscp not in (12, 20, 28, 36, 14, 22, 30, 38)} == {"60 120 10"}
+    assert made.lost == ()
+    assert made.aqm["colour"]["yellow"] == {
+        **{"drop_precedence": 2, "min_th": "40 packets", "max_th": "80 packets", "max_p": 1 / 19}
+    }
+    low = {"dscp": 8, "dscp_to": 15, **{key: value for key, value in RED.items() if key != "drop_precedence"}}
+    by_class = {"low": low, "rest": GREEN}
+    said = re.findall(r"^  random-detect (.*)", write(coloured(colour=by_class), "cisco-ios").text, re.MULTILINE)
+    assert [each for each in said if "precedence" in each] == [
+        *("precedence-based", "precedence 0 60 120 10", "precedence 1 13 40 5"),
+        *(f"precedence {each} 60 120 10" for each in range(2, 8)),
+    ]
+
+
+def test_junos_has_a_profile_for_each_loss_priority() -> None:
+    made = write(BY_DROP, "junos")
+    assert re.findall(r"drop-profiles (\S+) interpolate (\S+) \[ (.*) \]", made.text) == [
+        *(("wred-low", "fill-level", "0 30 60 61 100"), ("wred-low", "drop-probability", "0 0 10 100 100")),
+        ("wred-medium-high", "fill-level", "0 20 40 41 100"),
+        ("wred-medium-high", "drop-probability", "0 0 5 100 100"),
+        *(("wred-high", "fill-level", "0 7 20 21 100"), ("wred-high", "drop-probability", "0 0 20 100 100")),
+    ]
+    assert re.findall(r"loss-priority (\S+) protocol any drop-profile (\S+)", made.text) == [
+        ("low", "wred-low"),
+        ("medium-high", "wred-medium-high"),
+        ("high", "wred-high"),
+    ]
+    assert [each.partition(":")[0] for each in made.lost] == ["averaging"]
+
+
+def test_a_second_ramp_of_junos_is_for_all_colours_or_for_none() -> None:
+    """120 packets end at 60 % of a buffer of 200: no room up to twice that."""
+    none = write(BY_DROP.set("aqm.gentle", True), "junos")
+    assert ("gentle" in " ".join(none.lost), none.aqm["gentle"]) == (True, False)
+    every = write(BY_DROP.set_all({"aqm.gentle": True, "topology.bottleneck.buffer": "400 packets"}), "junos")
+    assert ("gentle" in " ".join(every.lost), every.aqm["gentle"]) == (False, True)
+
+
+def test_eos_has_a_line_for_each_drop_precedence() -> None:
+    made = write(BY_DROP, "eos")
+    ends = re.findall(r"drop-precedence (\d) minimum-threshold (\d+) .* maximum-threshold (\d+) bytes (.*)", made.text)
+    assert ends == [
+        ("0", "90000", "180000", "drop-probability 10 weight 9"),
+        ("1", "60000", "120000", "drop-probability 5 weight 9"),
+        ("2", "20000", "60000", "drop-probability 20 weight 9"),
+    ]
+    marked = write(BY_DROP.set("aqm.ecn", True), "eos")
+    assert (marked.text, [each.partition(":")[0] for each in marked.lost]) == (made.text, ["ecn"])
+
+
+def test_vyos_runs_one_colour_and_says_so() -> None:
+    voice = {"voice": {"dscp": 40, "dscp_to": 47, "min_th": 100, "max_th": 150}, "rest": GREEN}
+    made = write(coloured(colour=voice), "vyos")
+    lows = re.findall(r"precedence (\d) minimum-threshold (\d+)", made.text)
+    assert lows == [(str(each), "100" if each == 5 else "60") for each in range(8)]
+    assert made.aqm["kind"] == "red"
+    assert [each for each in made.lost if each.startswith("colour: ") and each.endswith("which is rest's")]
+    with pytest.raises(RefusedError, match="do not mark"):
+        write(coloured(colour=voice, ecn=True), "vyos")
+
+
+@pytest.mark.parametrize("to", ["cisco-ios", "junos", "eos"])
+def test_what_they_have_not_is_named(to: str) -> None:
+    green = {**GREEN, "ecn_min_th": 10, "ecn_max_th": 20, "ecn_max_p": 0.5}
+    made = write(coloured(colour={"green": green, "red": RED}, average="rio", ecn=True), to)
+    named = [each.partition(":")[0] for each in made.lost]
+    assert "average = 'rio'" in named
+    assert ("ecn" if to == "eos" else "ecn_min_th, ecn_max_th, ecn_max_p of green") in named
+
+
+# ------------------------------------------------------------------------- SONiC, read
+
+
+def read_profile(found: dict[str, str]) -> Reading:
+    enabled = {f"wred_{colour}_enable": "true" for colour in sonic.COLOURS}
+    return work.read(json.dumps({"WRED_PROFILE": {"P": enabled | found}}), "sonic", Given(rate="25 Gbit/s"))
+
+
+def test_a_profile_is_read_by_colour_where_colours_differ() -> None:
+    found = profile(write(coloured(colour={"green": GREEN, "yellow": YELLOW, "red": RED})))
+    made = read_profile(found)
+    assert made.fate.sentences() == []
+    aqm = ps.Scenario.from_toml(made.text).resolved["aqm"]
+    assert (aqm["kind"], aqm["average"], aqm["w_q"]) == ("wred", "shared", 1.0)
+    assert aqm["colour"]["yellow"]["drop_precedence"] == 2
+    assert aqm["colour"]["red"]["max_th"] == "60 kB"
+    fields = {each.field.split()[-1]: each.to for each in made.fate.carried}
+    assert fields["red_max_threshold"] == "aqm.colour.red.max_th"
+    alike = read_profile(profile(write(coloured(colour={"rest": GREEN}))))
+    assert ps.Scenario.from_toml(alike.text).resolved["aqm"]["kind"] == "red"
+
+
+def test_a_colour_that_the_switch_lets_pass_is_one_without_a_ramp() -> None:
+    found = profile(write(coloured(colour={"rest": GREEN})))
+    made = ps.Scenario.from_toml(read_profile(found | {"wred_red_enable": "false"}).text)
+    link, red = made.resolved["topology"]["bottleneck"], made.resolved["aqm"]["colour"]["red"]
+    assert (link["buffer"], red["min_th"]) == ("720 kB", "720 kB")
+
+
+def test_colours_that_are_marked_otherwise_are_named() -> None:
+    found = profile(write(coloured(colour={"green": GREEN, "red": RED}, ecn=True, forced="mark")))
+    made = read_profile(found | {"ecn": "ecn_green"})
+    assert made.fate.sentences() == ["P ecn ecn_green: the scenario marks all colours, or none"]
+
+
 ENDS = st.tuples(st.integers(1, 10**9), st.integers(1, 10**9), st.floats(1e-6, 1.0))
 
 
@@ -258,19 +377,51 @@ def table(ends: tuple[int, int, float], prefix: str = "") -> dict[str, Any]:
     return {f"{prefix}min_th": f"{low} B", f"{prefix}max_th": f"{low + more} B", f"{prefix}max_p": most}
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
-@given(st.data(), st.booleans(), st.sampled_from(["shared", "own", "rio"]))
-def test_any_colours_are_a_profile_and_a_scenario(data: st.DataObject, ecn: bool, average: str) -> None:
+def coloured_by(data: st.DataObject, ecn: bool, average: str) -> ps.Scenario:
+    """Any colours by drop precedence."""
     colour: dict[str, Any] = {"rest": table(data.draw(ENDS))}
     for y in data.draw(st.sets(st.sampled_from([2, 3]))):
         colour[f"y{y}"] = {"drop_precedence": y, **table(data.draw(ENDS))}
         if data.draw(st.booleans()):
             colour[f"y{y}"] |= table(data.draw(ENDS), "ecn_")
-    asked = coloured(colour=colour, ecn=ecn, average=average)
+    return coloured(colour=colour, ecn=ecn, average=average)
+
+
+AVERAGES = st.sampled_from(["shared", "own", "rio"])
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(st.data(), st.booleans(), AVERAGES)
+def test_any_colours_are_a_profile_and_a_scenario(data: st.DataObject, ecn: bool, average: str) -> None:
+    asked = coloured_by(data, ecn, average)
     made = write(asked)
     found = profile(made)
-    box = wanted.rounded(asked, made)
-    # What the box runs is written as it is, and asks for nothing that it has not.
-    again = write(box)
-    assert profile(again) == found
-    assert again.lost == ()
+    # What the box runs is written as it is, and asks for nothing that it has not; so is what is read of the
+    # profile.
+    for again in (write(wanted.rounded(asked, made)), write(ps.Scenario.from_toml(read_profile(found).text))):
+        assert profile(again) == found
+        assert again.lost == ()
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(st.data(), st.booleans(), AVERAGES, st.sampled_from(["cisco-ios", "eos"]))
+def test_what_a_box_does_by_colour_is_written_as_it_is(data: st.DataObject, ecn: bool, average: str, to: str) -> None:
+    asked = coloured_by(data, ecn, average)
+    made = write(asked, to)
+    again = write(wanted.rounded(asked, made), to)
+    assert (again.text, again.lost) == (made.text, ())
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(st.data())
+def test_any_profile_gives_a_scenario_or_one_message(data: st.DataObject) -> None:
+    fields = profile(write(coloured(colour={"green": {**GREEN, "ecn_max_th": 90}, "red": RED}, ecn=True)))
+    values = st.integers(-2, 2**65).map(str) | st.sampled_from(["true", "false", "ecn_red", "ecn_none", " 5", ""])
+    names = st.sampled_from([*fields, *(f"wred_{colour}_enable" for colour in sonic.COLOURS)])
+    changed = fields | data.draw(st.dictionaries(names, values, max_size=3))
+    said = ""
+    try:
+        read_profile({key: value for key, value in changed.items() if value})
+    except ps.Error as error:
+        said = str(error)
+    assert len(said.splitlines()) <= 1

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.operators import wred
-from penstock.operators.model import Names, Place, Range, Step, Wanted, Written, bytes_text, ranges, slug
+from penstock.operators import coloured, wred
+from penstock.operators.model import Coloured, Names, Place, Range, Step, Wanted, Written, bytes_text, ranges, slug
 
 INTERFACE = Names(
     first="Ethernet1",
@@ -31,20 +31,17 @@ RANGES = ranges(
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns a QoS profile with one queue, and the interface that has it."""
     dev, name = INTERFACE.chosen(place), slug(wanted.name)
-    told = wred.in_bytes(
-        wanted,
-        "eos",
-        (RANGES["minimum-threshold"], RANGES["maximum-threshold"]),
-        RANGES["max-mark-probability"],
-        RANGES["weight"],
-    )
-    ends = f"minimum-threshold {told.low} bytes maximum-threshold {told.high} bytes"
-    rule = (
-        f"random-detect ecn {ends} max-mark-probability {told.share} weight {told.weight}"
-        if wanted.ecn
-        else f"random-detect drop {ends} drop-probability {told.share} weight {told.weight}"
-    )
-    text = f"qos profile {name}\n   uc-tx-queue 0\n      {rule}\n!\ninterface {dev}\n   service-profile {name}\n!\n"
+    colours: tuple[str, ...] = ()
+    if isinstance(wanted.aqm, Coloured):
+        told, rules = _coloured(wanted, wanted.aqm)
+        colours = (
+            "which packets have which drop precedence is for the switch's maps; here AFx2 has 1, AFx3 2, all else 0",
+        )
+    else:
+        one = _told(wanted)
+        told, rules = one, [_rule(one, "ecn" if wanted.ecn else "drop")]
+    rule = "".join(f"      {each}\n" for each in rules)
+    text = f"qos profile {name}\n   uc-tx-queue 0\n{rule}!\ninterface {dev}\n   service-profile {name}\n!\n"
     written = Written(
         text=text,
         values=told.values,
@@ -52,6 +49,7 @@ def write(wanted: Wanted, place: Place) -> Written:
         buffer=bytes_text(wanted.buffer_bytes),
         lost=told.lost,
         notes=(
+            *colours,
             "some platforms say `tx-queue` for `uc-tx-queue`, and round thresholds to their own cells",
             wred.elsewhere(wanted, "in the switch's buffer settings"),
         ),
@@ -60,3 +58,28 @@ def write(wanted: Wanted, place: Place) -> Written:
         note = "`qos random-detect ecn allow non-ect` lets packets pass that cannot be marked, on the whole switch"
         return replace(written, notes=(*written.notes, note))
     return written
+
+
+def _told(wanted: Wanted) -> wred.InBytes:
+    ends = (RANGES["minimum-threshold"], RANGES["maximum-threshold"])
+    return wred.in_bytes(wanted, "eos", ends, RANGES["max-mark-probability"], RANGES["weight"])
+
+
+def _rule(told: wred.InBytes, what: str) -> str:
+    """Returns the line that marks or drops. what: `ecn`, or `drop` with the drop precedence that it is for."""
+    ends = f"minimum-threshold {told.low} bytes maximum-threshold {told.high} bytes"
+    share = "max-mark-probability" if what == "ecn" else "drop-probability"
+    return f"random-detect {what} {ends} {share} {told.share} weight {told.weight}"
+
+
+def _coloured(wanted: Wanted, wants: Coloured) -> tuple[wred.Told, list[str]]:
+    """Returns what becomes of colours, and the lines for the drop precedences."""
+    colours = coloured.by_precedence(wants, ("green", "yellow", "red"))
+    told = {word: _told(replace(wanted, aqm=each.drops, ecn=False)) for word, each in colours.items()}
+    lines = [_rule(each, f"drop drop-precedence {place}") for place, each in enumerate(told.values())]
+    claims = dict(zip(colours, coloured.CLAIMS, strict=True))
+    all_of_them = coloured.merged(wants, claims, told)
+    if wanted.ecn:
+        lost = "ecn: `random-detect ecn` has one profile for all colours, so that all of them are dropped"
+        all_of_them = replace(all_of_them, lost=(*all_of_them.lost, lost))
+    return all_of_them, lines

@@ -10,8 +10,12 @@ a router.
 
 from __future__ import annotations
 
-from penstock.operators import wred
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.operators import coloured, wred
 from penstock.operators.model import (
+    Coloured,
     Names,
     Place,
     Ramp,
@@ -27,6 +31,8 @@ from penstock.operators.model import (
 )
 
 MOST_POINTS = 64
+#: Loss priorities as drop precedences 1 to 3 have them.
+PRIORITIES = ("low", "medium-high", "high")
 INTERFACE = Names(
     first="ge-0/0/0",
     pattern=r"[a-z][a-z0-9/.:*-]{0,62}",
@@ -55,57 +61,91 @@ def write(wanted: Wanted, place: Place) -> Written:
     dev = INTERFACE.chosen(place)
     if wanted.aqm.kind == "step":
         raise RefusedError('junos: a step on fill levels of whole per cent of the buffer; give a ramp (kind = "red")')
-    ramp = wred.ramp_of(wanted, "junos", ["nlred"])
     bytes_per_us = wanted.rate_bps / 8e6
     time = RANGES["buffer-size temporal"].value(
         "buffer", wanted.buffer_bytes / bytes_per_us, "whole microseconds of the rate"
     )
     buffer = time.used * bytes_per_us
-    low, high = (100 * each / buffer for each in (ramp.min_bytes, ramp.max_bytes))
-    level = RANGES["fill-level"]
-    if round(high) > level.high or round(low) >= level.high:
-        raise RefusedError(
-            f"max_th = {round(ramp.max_bytes)} B: above the buffer of {round(buffer)} B; {level.said} of it"
-        )
-    low, high = level.fit(low), max(level.fit(high), level.fit(low) + 1)
-    gentle = ramp.gentle and 2 * high <= 100
-    takes = RANGES["drop-probability"]
-    share = per_cent(ramp.share())
-    points = profile(ramp, low, high, gentle)
-    lost = wred.losses(ramp, wanted.ecn, gentle=gentle, beyond="mark")
-    used_low, used_high = buffer * low / 100, buffer * high / 100
-    why = f"whole per cent of the buffer of {round(buffer)} B"
-    values = [
-        Value(name="min_th", wanted=ramp.min_bytes, used=used_low, unit="B", why=why),
-        Value(name="max_th", wanted=ramp.max_bytes, used=used_high, unit="B", why=why),
-        wred.instantaneous(ramp, lost),
-        wred.share_value(ramp, share / 100, takes.why(100 * ramp.share(), "whole per cent")),
-        Value(name="buffer", wanted=wanted.buffer_bytes, used=buffer, unit="B", why=time.why),
-    ]
-    kind = "nlred" if ramp.kind == "nlred" else "red"
-    max_p = share / 100 / (1.5 if kind == "nlred" else 1)
+    wants, name = wanted.aqm, slug(wanted.name)
+    notes: tuple[str, ...] = ()
+    if isinstance(wants, Coloured):
+        colours = coloured.by_precedence(wants, PRIORITIES)
+        # A second ramp needs room below the buffer, and the simulation has it for all or for none.
+        gentle = all(_gentle(each.drops, buffer) for each in colours.values())
+        made = {word: _ramp(wanted, each.drops, buffer, gentle) for word, each in colours.items()}
+        claims = dict(zip(colours, coloured.CLAIMS, strict=True))
+        told = coloured.merged(wants, claims, {word: each for word, (each, _) in made.items()})
+        told = replace(told, lost=(*told.lost, *coloured.no_marks(wanted, wants, "Junos")))
+        profiles = {word: points for word, (_, points) in made.items()}
+        notes = ("a packet's loss priority is for your classifiers: AFx2 is medium-high here, AFx3 high, all else low",)
+    else:
+        ramp = wred.ramp_of(wanted, "junos", ["wred", "nlred"])
+        told, points = _ramp(wanted, ramp, buffer, _gentle(ramp, buffer))
+        profiles = {"any": points}
     return Written(
-        text=_text(slug(wanted.name), dev, points, int(time.used), wanted.ecn),
-        values=tuple(values),
-        aqm=wred.aqm(
-            wanted,
-            low=bytes_text(used_low),
-            high=bytes_text(used_high),
-            max_p=max_p,
-            w_q=1.0,
-            beyond="mark",
-            kind=kind,
-            gentle=gentle,
+        text=_text(name, dev, profiles, int(time.used), wanted.ecn),
+        values=(
+            *told.values,
+            Value(name="buffer", wanted=wanted.buffer_bytes, used=buffer, unit="B", why=time.why),
         ),
+        aqm=told.aqm,
         buffer=bytes_text(buffer),
-        lost=tuple(lost),
+        lost=told.lost,
         notes=(
+            *notes,
             "packets are dropped at the head of the queue; the simulation drops the arriving one",
             "levels are per cent of the buffer that the box really gives the queue: check it, and give that here",
             f"the buffer is a time at the interface's speed, taken to be {round(wanted.rate_bps)} bit/s; this does not "
             "shape",
         ),
     )
+
+
+def _levels(ramp: Ramp, buffer: float) -> tuple[int, int]:
+    """Returns the fill levels between which a ramp lies. Raises `RefusedError` where the buffer has no room for
+    it.
+    """
+    low, high = (100 * each / buffer for each in (ramp.min_bytes, ramp.max_bytes))
+    level = RANGES["fill-level"]
+    if round(high) > level.high or round(low) >= level.high:
+        raise RefusedError(
+            f"max_th = {round(ramp.max_bytes)} B: above the buffer of {round(buffer)} B; {level.said} of it"
+        )
+    return level.fit(low), max(level.fit(high), level.fit(low) + 1)
+
+
+def _gentle(ramp: Ramp, buffer: float) -> bool:
+    """Returns whether a second ramp is wanted, and ends below the buffer."""
+    return ramp.gentle and 2 * _levels(ramp, buffer)[1] <= 100
+
+
+def _ramp(wanted: Wanted, ramp: Ramp, buffer: float, gentle: bool) -> tuple[wred.Told, Points]:
+    """Returns what becomes of a ramp, and its points. gentle: whether it has a second one."""
+    low, high = _levels(ramp, buffer)
+    takes = RANGES["drop-probability"]
+    share = per_cent(ramp.share())
+    lost = wred.losses(ramp, wanted.ecn, gentle=gentle, beyond="mark")
+    used_low, used_high = buffer * low / 100, buffer * high / 100
+    why = f"whole per cent of the buffer of {round(buffer)} B"
+    values = (
+        Value(name="min_th", wanted=ramp.min_bytes, used=used_low, unit="B", why=why),
+        Value(name="max_th", wanted=ramp.max_bytes, used=used_high, unit="B", why=why),
+        wred.instantaneous(ramp, lost),
+        wred.share_value(ramp, share / 100, takes.why(100 * ramp.share(), "whole per cent")),
+    )
+    kind = "nlred" if ramp.kind == "nlred" else "red"
+    max_p = share / 100 / (1.5 if kind == "nlred" else 1)
+    aqm = wred.aqm(
+        wanted,
+        low=bytes_text(used_low),
+        high=bytes_text(used_high),
+        max_p=max_p,
+        w_q=1.0,
+        beyond="mark",
+        kind=kind,
+        gentle=gentle,
+    )
+    return wred.Told(values=values, lost=tuple(lost), aqm=aqm), profile(ramp, low, high, gentle)
 
 
 def profile(ramp: Ramp, low: int, high: int, gentle: bool) -> Points:
@@ -137,15 +177,19 @@ def _ascending(points: Points) -> Points:
     return kept
 
 
-def _text(name: str, dev: str, points: Points, time_us: int, ecn: bool) -> str:
-    levels = " ".join(str(level) for level, _ in points)
-    chances = " ".join(str(chance) for _, chance in points)
+def _text(name: str, dev: str, profiles: Mapping[str, Points], time_us: int, ecn: bool) -> str:
+    """Returns the statements. profiles: loss priority → points."""
     top = "set class-of-service"
-    lines = [
-        f"{top} drop-profiles {name} interpolate fill-level [ {levels} ]",
-        f"{top} drop-profiles {name} interpolate drop-probability [ {chances} ]",
+    names = {priority: name if priority == "any" else f"{name}-{priority}" for priority in profiles}
+    lines = []
+    for priority, points in profiles.items():
+        for what, place in (("fill-level", 0), ("drop-probability", 1)):
+            numbers = " ".join(str(each[place]) for each in points)
+            lines.append(f"{top} drop-profiles {names[priority]} interpolate {what} [ {numbers} ]")
+    map_of = f"{top} schedulers {name} drop-profile-map loss-priority"
+    lines += [
         f"{top} schedulers {name} buffer-size temporal {time_us}",
-        f"{top} schedulers {name} drop-profile-map loss-priority any protocol any drop-profile {name}",
+        *(f"{map_of} {priority} protocol any drop-profile {each}" for priority, each in names.items()),
         *([f"{top} schedulers {name} explicit-congestion-notification"] if ecn else []),
         f"{top} scheduler-maps {name} forwarding-class best-effort scheduler {name}",
         f"{top} interfaces {dev} scheduler-map {name}",

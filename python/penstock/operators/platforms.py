@@ -59,7 +59,7 @@ PLATFORMS: Mapping[str, Platform] = {
     ),
     "cisco-ios": Platform(
         doc="Cisco IOS: WRED in a policy map",
-        kinds=("red", "ared"),
+        kinds=("red", "ared", "wred"),
         write=cisco_ios.write,
         ranges=cisco_ios.RANGES,
         interface=cisco_ios.INTERFACE,
@@ -68,7 +68,7 @@ PLATFORMS: Mapping[str, Platform] = {
     ),
     "junos": Platform(
         doc="Junos: drop profiles",
-        kinds=("red", "ared", "nlred"),
+        kinds=("red", "ared", "wred", "nlred"),
         write=junos.write,
         ranges=junos.RANGES,
         interface=junos.INTERFACE,
@@ -76,7 +76,7 @@ PLATFORMS: Mapping[str, Platform] = {
     ),
     "eos": Platform(
         doc="Arista EOS: WRED and ECN in a QoS profile",
-        kinds=("red", "ared", "step"),
+        kinds=("red", "ared", "wred", "step"),
         write=eos.write,
         ranges=eos.RANGES,
         interface=eos.INTERFACE,
@@ -100,7 +100,7 @@ PLATFORMS: Mapping[str, Platform] = {
     ),
     "vyos": Platform(
         doc="VyOS: random-detect, fq-codel, drop-tail",
-        kinds=("red", "ared", "fq-codel", "droptail"),
+        kinds=("red", "ared", "wred", "fq-codel", "droptail"),
         write=vyos.write,
         ranges=vyos.RANGES,
         interface=vyos.INTERFACE,

@@ -14,15 +14,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from penstock.operators import wred
+from penstock.operators import coloured, wred
 from penstock.operators.model import (
-    Colour,
     Coloured,
     Names,
     Place,
     Range,
-    RefusedError,
-    Value,
     Wanted,
     Written,
     bytes_text,
@@ -61,9 +58,7 @@ def write(wanted: Wanted, place: Place) -> Written:
     dev, name = INTERFACE.chosen(place), slug(wanted.name, "A-Za-z0-9_")
     if isinstance(wanted.aqm, Coloured):
         return _coloured(wanted, wanted.aqm, dev, name)
-    told = wred.in_bytes(
-        wanted, "sonic", (RANGES["min_threshold"], RANGES["max_threshold"]), RANGES["drop_probability"], None
-    )
+    told = _told(wanted)
     profile = _ends(dict.fromkeys(COLOURS, told))
     return _written(
         wanted, (dev, name), profile, Written(text="", values=told.values, aqm=told.aqm, buffer="", lost=told.lost)
@@ -104,68 +99,30 @@ def _written(wanted: Wanted, where: tuple[str, str], ends: Mapping[str, str], to
     )
 
 
-def _colours(aqm: Coloured) -> dict[str, Colour]:
-    """Returns the scenario's colour for each of the switch's: yellow is drop precedence 2, red 3, green all
-    else. Raises `RefusedError` where that is not how the scenario has them.
-    """
-    by = {each.precedence: each for each in aqm.colours if each.dscps is None}
-    named = next((each.name for each in aqm.colours if each.dscps is not None), None)
-    if named is not None:
-        raise RefusedError(f"aqm.colour.{named}.dscp: a switch's colours are green, yellow and red, by drop_precedence")
-    if 1 in by and None in by:
-        raise RefusedError(
-            f"aqm.colour.{by[1].name}.drop_precedence = 1: is green on a switch, as is what has no drop precedence "
-            f"(aqm.colour.{by[None].name})"
-        )
-    others = by.get(None) or by.get(1)
-    assert others is not None  # The scenario has a colour for every packet.
-    return {colour: by.get(y) or others for colour, y in zip(COLOURS, (1, 2, 3), strict=True)}
-
-
 def _coloured(wanted: Wanted, wants: Coloured, dev: str, name: str) -> Written:
     """Returns the profile of colours that differ."""
-    values: list[Value] = []
-    lost: list[str] = []
-    table: dict[str, dict[str, Any]] = {}
-    ends: dict[str, str] = {}
-    asked = _colours(wants)
-    if wants.average != "shared":
-        lost.append(f"average = {wants.average!r}: the thresholds of each colour act on the whole queue")
-    for (colour, each), y in zip(asked.items(), (None, 2, 3), strict=True):
-        table[colour] = {} if y is None else {"drop_precedence": y}
-        ramps = [("", "drop", each.drops)]
-        if wanted.ecn and each.marks is not None:
-            ramps.append(("ecn_", "mark", each.marks))
-        for prefix, share, ramp in ramps:
-            # What is dropped beyond a ramp of its own cannot be marked.
-            apart = share == "drop" and len(ramps) > 1
-            told = wred.in_bytes(
-                replace(wanted, aqm=ramp, ecn=wanted.ecn and not apart),
-                "sonic",
-                (RANGES["min_threshold"], RANGES["max_threshold"]),
-                RANGES["drop_probability"],
-                None,
-            )
-            ends |= _ends({colour: told}, prefix, share)
-            numbers = ("min_th", "max_th", "max_p")
-            table[colour] |= {f"{prefix}{key}": told.aqm[key] for key in numbers}
-            # The average is the queue's: it is named once.
-            values += [
-                value if value.name == "w_q" else replace(value, name=f"{colour} {prefix}{value.name}")
-                for value in told.values
-                if value.name != "w_q" or not values
-            ]
-            lost += [said for said in told.lost if said not in lost]
-    box = {key: told.aqm[key] for key in ("unit", "mean_packet", "w_q", "gate", "gentle")}
-    box |= {"kind": "wred", "ecn": wanted.ecn, "forced": "mark" if wanted.ecn else "drop"}
+    drops: dict[str, wred.InBytes] = {}
+    marks: dict[str, wred.InBytes] = {}
+    for colour, each in coloured.by_precedence(wants, COLOURS).items():
+        apart = wanted.ecn and each.marks is not None
+        # What is dropped beyond a ramp of its own cannot be marked.
+        drops[colour] = _told(replace(wanted, aqm=each.drops, ecn=wanted.ecn and not apart))
+        if apart and each.marks is not None:
+            marks[colour] = _told(replace(wanted, aqm=each.marks))
+    all_of_them = coloured.merged(wants, dict(zip(COLOURS, coloured.CLAIMS, strict=True)), drops)
+    table, values, lost = all_of_them.aqm["colour"], list(all_of_them.values), list(all_of_them.lost)
+    for colour, told in marks.items():
+        table[colour] |= {f"ecn_{key}": told.aqm[key] for key in ("min_th", "max_th", "max_p")}
+        values += [replace(each, name=f"{colour} ecn_{each.name}") for each in told.values if each.name != "w_q"]
+        lost += [each for each in told.lost if each not in lost]
     return _written(
         wanted,
         (dev, name),
-        ends,
+        _ends(drops) | _ends(marks, "ecn_", "mark"),
         Written(
             text="",
             values=tuple(values),
-            aqm={**box, "average": "shared", "colour": table},
+            aqm={**all_of_them.aqm, "ecn": wanted.ecn, "forced": "mark" if wanted.ecn else "drop"},
             buffer="",
             lost=tuple(lost),
             notes=(
@@ -173,6 +130,11 @@ def _coloured(wanted: Wanted, wants: Coloured, dev: str, name: str) -> Written:
             ),
         ),
     )
+
+
+def _told(wanted: Wanted) -> wred.InBytes:
+    ends = (RANGES["min_threshold"], RANGES["max_threshold"])
+    return wred.in_bytes(wanted, "sonic", ends, RANGES["drop_probability"], None)
 
 
 def mistakes(document: Mapping[str, Any]) -> list[str]:

@@ -8,21 +8,24 @@ from typing import Any
 
 from penstock._names import nearest
 from penstock.errors import ScenarioError
-from penstock.operators import sonic
+from penstock.operators import coloured, sonic
 from penstock.operators.state import Carried, Fate, Given, Lost, Reading, one, rate_text, scenario_file, table
 
 PACKET = 1500
-#: Fields of a profile → the key of the scenario.
-CARRIED = {
-    "ecn": "aqm.ecn",
-    "wred_green_enable": "aqm.kind",
-    "green_min_threshold": "aqm.min_th",
-    "green_max_threshold": "aqm.max_th",
-    "green_drop_probability": "aqm.max_p",
+#: A colour's fields, without the colour → the key of the scenario, and what they are where the profile does not say
+#: them.
+FIELDS: Mapping[str, tuple[str, str | None]] = {
+    "wred_{}_enable": ("kind", "false"),
+    "{}_min_threshold": ("min_th", None),
+    "{}_max_threshold": ("max_th", None),
+    "{}_drop_probability": ("max_p", "100"),
+    "ecn_{}_min_threshold": ("ecn_min_th", None),
+    "ecn_{}_max_threshold": ("ecn_max_th", None),
+    "ecn_{}_mark_probability": ("ecn_max_p", "100"),
 }
-#: A colour's fields, without the colour, and what they are where the profile does not say them.
-FIELDS = {"{}_min_threshold": None, "{}_max_threshold": None, "{}_drop_probability": "100", "wred_{}_enable": "false"}
-COLOURED = "packets of this colour are treated otherwise than green ones; what is read has green ones alone"
+#: The largest threshold that is read.
+MOST = 10**12
+MARKS = "the scenario marks all colours, or none"
 
 
 def parse(text: str) -> Any:
@@ -51,21 +54,24 @@ def profile_of(tables: Mapping[str, Any], given: Given) -> tuple[str, dict[str, 
 
 
 def read(document: Any, given: Given) -> Reading:
-    """Returns a scenario file for the profile's green packets, and what is lost. Raises
+    """Returns a scenario file for the profile, by colour where it treats colours otherwise, and what is lost. Raises
     `ScenarioError`.
     """
     tables = table(document, "the config DB")
     name, profile = profile_of(tables, given)
     if wrong := sonic.mistakes({"WRED_PROFILE": {name: profile}}):
         raise ScenarioError(f"WRED_PROFILE: {wrong[0]}")
-    if profile.get("wred_green_enable", "false") != "true":
+    if not _on(profile, "green"):
         raise ScenarioError(f"{name}: wred_green_enable is not true, so the switch ignores the thresholds: DropTail")
-    aqm, high = _aqm(name, profile)
-    fate = _fate(tables, name, profile)
+    alike = len({_fields(profile, colour) for colour in sonic.COLOURS}) == 1
+    plain = alike and "ecn_green_max_threshold" not in profile
+    high = max(_ends(name, profile, colour)[1] for colour in sonic.COLOURS if _on(profile, colour))
+    aqm = _aqm(name, profile) if plain else _coloured(name, profile, 4 * high)
+    fate = _fate(tables, name, profile, plain)
     rate = rate_text(_speed(tables, name, given), given, name)
     text = scenario_file(
         name,
-        f"What SONiC's WRED_PROFILE {name} does to green packets.",
+        f"What SONiC's WRED_PROFILE {name} does.",
         link={"rate": rate},
         buffer=f"{4 * high} B",
         aqm=aqm,
@@ -75,25 +81,30 @@ def read(document: Any, given: Given) -> Reading:
     return Reading(text=text, fate=fate)
 
 
-def _fate(tables: Mapping[str, Any], name: str, profile: Mapping[str, str]) -> Fate:
+def _on(profile: Mapping[str, str], colour: str) -> bool:
+    """Returns whether the switch looks at the thresholds of a colour."""
+    return profile.get(f"wred_{colour}_enable", "false") == "true"
+
+
+def _fields(profile: Mapping[str, str], colour: str) -> tuple[str | None, ...]:
+    """Returns a colour's fields, or what stands for them where they are not said."""
+    return tuple(profile.get(form.format(colour), unsaid) for form, (_, unsaid) in FIELDS.items())
+
+
+def _fate(tables: Mapping[str, Any], name: str, profile: Mapping[str, str], plain: bool) -> Fate:
     """Returns what becomes of each field of the profile and of what binds it."""
     fate = Fate()
-
-    def lose(field: str, value: Any, why: str) -> None:
-        fate.lost.append(Lost(field=f"{name} {field}", value=value, by=name, said=f"{field} {value}", why=why))
-
+    marked = [sonic.marks(profile, colour) for colour in sonic.COLOURS]
+    keys = {"ecn": "aqm.ecn"}
+    for colour in sonic.COLOURS:
+        own = "aqm" if plain else f"aqm.colour.{colour}"
+        keys |= {form.format(colour): f"{own}.{key}" for form, (key, _) in FIELDS.items()}
+        keys[f"wred_{colour}_enable"] = "aqm.kind"
     for key, value in profile.items():
-        if key in CARRIED:
-            fate.carried.append(Carried(field=f"{name} {key}", value=value, to=CARRIED[key]))
-    for colour in sonic.COLOURS[1:]:
-        for form, unsaid in FIELDS.items():
-            key, green = form.format(colour), profile.get(form.format(sonic.COLOURS[0]), unsaid)
-            if profile.get(key, unsaid) != green:
-                lose(key, profile.get(key, unsaid) or "none", COLOURED)
-        for key in (each for each in profile if each.startswith(f"ecn_{colour}_")):
-            lose(key, profile[key], COLOURED)
-    if len({sonic.marks(profile, colour) for colour in sonic.COLOURS}) > 1:
-        lose("ecn", profile.get("ecn"), "not all colours are marked; the scenario has green packets alone")
+        fate.carried.append(Carried(field=f"{name} {key}", value=value, to=keys[key]))
+    if len(set(marked)) > 1:
+        said = f"ecn {profile.get('ecn')}"
+        fate.lost.append(Lost(field=f"{name} ecn", value=profile.get("ecn"), by=name, said=said, why=MARKS))
     for key, entry in _bindings(tables, name).items():
         for field, value in entry.items():
             if field != "wred_profile":
@@ -102,9 +113,11 @@ def _fate(tables: Mapping[str, Any], name: str, profile: Mapping[str, str]) -> F
                     Lost(field=f"QUEUE {key} {field}", value=value, by=f"QUEUE {key}", said=f"{field} {value}", why=why)
                 )
     fate.notes.append(
-        "how much may wait stands in the switch's buffer profiles, which are not read: four times green_max_threshold "
-        "is taken"
+        "how much may wait stands in the switch's buffer profiles, which are not read: four times the largest "
+        "max_threshold is taken"
     )
+    if not plain:
+        fate.notes.append("a packet's colour is for the switch's maps: yellow is taken for AFx2, red for AFx3")
     return fate
 
 
@@ -116,38 +129,61 @@ def _bindings(tables: Mapping[str, Any], name: str) -> dict[str, Mapping[str, An
     return {key: each for key, each in entries if isinstance(each, dict) and each.get("wred_profile") in bound}
 
 
-def _aqm(name: str, profile: Mapping[str, str]) -> tuple[dict[str, object], int]:
-    """Returns the `[aqm]`, and the upper threshold; the buffer is not in the profile."""
+def _ends(name: str, profile: Mapping[str, str], colour: str, prefix: str = "") -> tuple[int, int]:
+    """Returns the thresholds of a colour. Raises `ScenarioError` where there are none, or too large ones."""
     try:
-        low, high = (int(profile[f"green_{end}_threshold"]) for end in ("min", "max"))
+        low, high = (int(profile[f"{prefix}{colour}_{end}_threshold"]) for end in ("min", "max"))
     except KeyError as error:
         raise ScenarioError(f"{name}: has no {error.args[0]}") from None
-    if not 1 <= high <= 10**12:
-        raise ScenarioError(f"{name}: green_max_threshold = {high}: must be in [1, 1e+12]")
+    if not 1 <= high <= MOST:
+        raise ScenarioError(f"{name}: {prefix}{colour}_max_threshold = {high}: must be in [1, {MOST:g}]")
+    return low, high
+
+
+def _aqm(name: str, profile: Mapping[str, str]) -> dict[str, object]:
+    """Returns the `[aqm]` of a profile that treats all colours as green."""
+    low, high = _ends(name, profile, "green")
     share = int(profile.get("green_drop_probability", "100"))
     marks = sonic.marks(profile, "green")
-    if own := [key for key in profile if key.startswith("ecn_green_")]:
-        raise ScenarioError(
-            f"{name}: {own[0]}: it marks and drops at two pairs of thresholds, and a profile is read with one; "
-            'write the scenario with kind = "wred", whose colours have both'
-        )
-    shared: dict[str, object] = {"mean_packet": f"{PACKET} B", "unit": "bytes", "ecn": marks}
     if low == high and marks:
-        return {"kind": "step", **shared, "threshold": f"{high} B", "not_capable": "drop"}, high
+        return {"kind": "step", **_shared(marks), "threshold": f"{high} B", "not_capable": "drop"}
     if share == 0:
         raise ScenarioError(f"{name}: green_drop_probability = 0: signals nothing below green_max_threshold")
-    ramp = {
-        "kind": "red",
-        **shared,
-        "min_th": f"{min(low, high - 1)} B",
-        "max_th": f"{high} B",
-        "max_p": share / 100,
-        "w_q": 1.0,
-        "gate": "geometric",
-        "gentle": False,
-        "forced": "mark" if marks else "drop",
+    return {"kind": "red", **_shared(marks), **_ramp(low, high, share), **_red(marks)}
+
+
+def _shared(marks: bool) -> dict[str, object]:
+    return {"mean_packet": f"{PACKET} B", "unit": "bytes", "ecn": marks}
+
+
+def _red(marks: bool) -> dict[str, object]:
+    return {"w_q": 1.0, "gate": "geometric", "gentle": False, "forced": "mark" if marks else "drop"}
+
+
+def _ramp(low: int, high: int, share: int, prefix: str = "") -> dict[str, object]:
+    """Returns the keys of a ramp; one without a share, or without a width, is a step at its end."""
+    begins = min(low, high - 1) if share else high - 1
+    return {
+        f"{prefix}min_th": f"{begins} B",
+        f"{prefix}max_th": f"{high} B",
+        f"{prefix}max_p": (share or 100) / 100,
     }
-    return ramp, high
+
+
+def _coloured(name: str, profile: Mapping[str, str], buffer: int) -> dict[str, object]:
+    """Returns the `[aqm]` of a profile by colour. What the switch does not look at passes up to the buffer."""
+    table: dict[str, object] = {}
+    for colour, claim in zip(sonic.COLOURS, coloured.CLAIMS, strict=True):
+        ramp: dict[str, object] = _ramp(buffer, buffer + 1, 100)
+        if _on(profile, colour):
+            share = int(profile.get(f"{colour}_drop_probability", "100"))
+            ramp = _ramp(*_ends(name, profile, colour), share)
+        if any(key.startswith(f"ecn_{colour}_") for key in profile):
+            share = int(profile.get(f"ecn_{colour}_mark_probability", "100"))
+            ramp |= _ramp(*_ends(name, profile, colour, "ecn_"), share, "ecn_")
+        table[colour] = {**claim, **ramp}
+    marks = any(sonic.marks(profile, colour) for colour in sonic.COLOURS)
+    return {"kind": "wred", **_shared(marks), **_red(marks), "average": "shared", "colour": table}
 
 
 def _speed(tables: Mapping[str, Any], name: str, given: Given) -> float | None:

@@ -7,12 +7,13 @@ net/core/dev.c (tc_run).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from penstock.operators import coloured
 from penstock.operators import tc_ramps as ramps
-from penstock.operators.model import Colour, Coloured, Ramp, RefusedError, Value, Wanted, bytes_text
+from penstock.operators.model import Colour, Coloured, Ramp, RefusedError, Wanted, bytes_text
 from penstock.operators.tc_line import RANGES, Line
+from penstock.operators.wred import Told
 
 #: The priority of a virtual queue that is told none (net/sched/sch_gred.c: GRED_DEF_PRIO).
 PRIO = 8
@@ -67,41 +68,38 @@ def _reports(queues: Sequence[Mapping[str, Any]], default: int, grio: bool, limi
 
 def _coloured(wanted: Wanted, wants: Coloured) -> Line:
     numbers = _numbers(wants.colours)
-    # Only several of one priority share an average; one alone has it to itself in any case.
-    grio = wants.average == "rio" or (wants.average == "shared" and len(numbers) > 1)
+    # Several of one priority share an average; one alone has it to itself in any case.
+    grio = wants.average != "own" and len(numbers) > 1
     prios = _prios(wants.colours) if wants.average == "rio" else dict.fromkeys(numbers, PRIO)
     buffer = ramps.buffer_value(wanted)
     limit = int(buffer.used)
-    values: dict[str, Value] = {}
-    lost: list[str] = []
-    table: dict[str, dict[str, Any]] = {}
+    told: dict[str, Told] = {}
+    claim: dict[str, dict[str, int]] = {}
     queues: list[dict[str, Any]] = []
     lines: list[str] = []
-    aqm: dict[str, Any] = {}
-    for colour, told in zip(wants.colours, _averaged(wanted, wants.colours), strict=True):
+    for colour, each in zip(wants.colours, _averaged(wanted, wants.colours), strict=True):
         vq, prio = numbers[colour.name], prios[colour.name]
-        queue, words, forced = _queue(wanted, colour.drops, told, limit)
+        queue, words, forced = _queue(wanted, colour.drops, each, limit)
         queues.append({"vq": vq, "prio": prio, **queue})
         lines.append(f"vq {vq} {f'prio {prio} ' if grio else ''}{words}")
-        aqm = ramps.red_aqm(queue, wanted, forced=forced)
-        table[colour.name] = colour.claim | ({"rank": prio} if wants.average == "rio" else {})
-        table[colour.name] |= {key: aqm.pop(key) for key in ("min_th", "max_th", "max_p")}
-        # All have one weight, which is named once.
-        values |= {each.name if each.name == "w_q" else f"{colour.name} {each.name}": each for each in told.values}
-        lost += [each for each in ramps.ramp_losses(colour.drops, wanted.ecn) if each not in lost]
-        if wanted.ecn and colour.marks is not None:
-            lost.append(f"ecn_min_th, ecn_max_th, ecn_max_p of {colour.name}: gred marks where it would drop")
+        claim[colour.name] = colour.claim | ({"rank": prio} if wants.average == "rio" else {})
+        told[colour.name] = Told(
+            values=each.values,
+            lost=tuple(ramps.ramp_losses(colour.drops, wanted.ecn)),
+            aqm=ramps.red_aqm(queue, wanted, forced=forced),
+        )
+    all_of_them = coloured.merged(wants, claim, told, wants.average)
     default = next((numbers[each.name] for each in wants.colours if not each.claim), min(numbers.values()))
     setup = f"setup vqs {max(numbers.values()) + 1} default {default} {'grio ' if grio else ''}limit {limit}"
     own = () if wants.average == "shared" else (_OWN_LIMIT,)
     return Line(
         qdisc="gred",
         arguments=(setup, *lines),
-        values=(*(replace(each, name=name) for name, each in values.items()), buffer),
-        aqm={**aqm, "kind": "wred", "average": wants.average, "colour": table},
+        values=(*all_of_them.values, buffer),
+        aqm=all_of_them.aqm,
         buffer=bytes_text(limit),
         readback=_reports(queues, default, grio, limit),
-        lost=tuple(lost),
+        lost=(*all_of_them.lost, *coloured.no_marks(wanted, wants, "gred")),
         notes=(*ramps.unit_notes(wanted, wants.colours[0].drops.bytes_counted), _sorting(wants.colours, numbers), *own),
     )
 

@@ -12,11 +12,15 @@ text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from penstock.operators import coloured, wred
 from penstock.operators import tc_arithmetic as arithmetic
-from penstock.operators import wred
 from penstock.operators.model import (
     LINUX,
     Codel,
+    Coloured,
     Place,
     Ramp,
     Range,
@@ -100,13 +104,30 @@ def write(wanted: Wanted, place: Place) -> Written:
     if isinstance(wanted.aqm, Tail):
         return _tail(wanted, dev)
     flow_queues = isinstance(wanted.aqm, Codel) and wanted.aqm.flows is not None
-    ramp = None if flow_queues else wred.ramp_of(wanted, "vyos", ["fq-codel", "droptail"])
+    by_colour = isinstance(wanted.aqm, Coloured)
+    ramp = None if flow_queues or by_colour else wred.ramp_of(wanted, "vyos", ["wred", "fq-codel", "droptail"])
     if wanted.ecn:
         raise RefusedError("vyos: its policies do not mark; --set aqm.ecn=false writes what it can do")
+    if isinstance(wanted.aqm, Coloured):
+        return _coloured(wanted, wanted.aqm, dev)
     if ramp is not None:
-        return _random_detect(wanted, ramp, dev)
+        return _random_detect(wanted, {0: ramp}, dev)
     assert isinstance(wanted.aqm, Codel)
     return _fq_codel(wanted, wanted.aqm, dev)
+
+
+def _coloured(wanted: Wanted, wants: Coloured, dev: str) -> Written:
+    """Returns the policy with the colour of each precedence's first DSCP, of which the box uses that of
+    precedence 0 for all packets.
+    """
+    by_dscp = coloured.of_dscps(wants)
+    written = _random_detect(wanted, {each: by_dscp[8 * each].drops for each in range(8)}, dev)
+    lost = (
+        "colour: nothing sorts packets into the queues of the eight precedences, and all take that of precedence 0, "
+        f"which is {by_dscp[0].name}'s"
+    )
+    own = () if wants.average == "shared" else (f"average = {wants.average!r}: the one queue has one average",)
+    return replace(written, lost=(*written.lost, lost, *own))
 
 
 def _text(lines: list[str], policy: str, dev: str) -> str:
@@ -114,16 +135,45 @@ def _text(lines: list[str], policy: str, dev: str) -> str:
     return "\n".join([*lines, f"set qos interface {dev} egress {policy.split()[1]}"]) + "\n"
 
 
-def _random_detect(wanted: Wanted, ramp: Ramp, dev: str) -> Written:
+def _random_detect(wanted: Wanted, ramps: Mapping[int, Ramp], dev: str) -> Written:
+    """Returns the policy. ramps: of each precedence that is written; that of 0 is what the box runs."""
+    rate = RANGES["random-detect bandwidth"].value("rate", wanted.rate_bps, "whole bit/s")
     average = RANGES["average-packet"].value("mean_packet", wanted.mean_packet)
-    mean = int(average.used)
+    told = {precedence: _queue(wanted, ramp, int(average.used), rate.used) for precedence, ramp in ramps.items()}
+    lines = [f"bandwidth {rate.used:.0f}bit"]
+    lines += [f"precedence {precedence} {each}" for precedence, queue in told.items() for each in queue.lines]
+    used = told[0]
+    return Written(
+        text=_text(lines, f"random-detect {slug(wanted.name)}", dev),
+        values=(
+            *([average] if average.error else []),
+            *used.told.values,
+            *([rate] if rate.error else []),
+            used.holds,
+        ),
+        aqm=used.told.aqm,
+        buffer=bytes_text(used.holds.used * int(average.used)),
+        lost=used.told.lost,
+        notes=("all packets take the queue of precedence 0, whatever their own precedence", NO_SHAPER),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Queue:
+    """The queue of a precedence: its lines, what becomes of its ramp, and what it holds."""
+
+    lines: tuple[str, ...]
+    told: wred.Told
+    holds: Value
+
+
+def _queue(wanted: Wanted, ramp: Ramp, mean: int, rate_bps: float) -> _Queue:
     low, high, thresholds = wred.thresholds(
         (ramp.min_bytes / mean, ramp.max_bytes / mean),
         (RANGES["minimum-threshold"], RANGES["maximum-threshold"]),
         "whole packets",
     )
-    rate = RANGES["random-detect bandwidth"].value("rate", wanted.rate_bps, "whole bit/s")
-    n = kernel_weight(low, high, mean, rate.used)
+    n = kernel_weight(low, high, mean, rate_bps)
     inverse = RANGES["mark-probability"]
     asked = ramp.max_p_for("uniform")
     told = inverse.fit(1 / asked)
@@ -134,37 +184,33 @@ def _random_detect(wanted: Wanted, ramp: Ramp, dev: str) -> Written:
     lost = wred.losses(ramp, False, beyond="drop")
     if ramp.w_q < 2.0**-n:
         lost.append(f"averaging: the weight follows from the thresholds, 2^-{n}, and cannot be chosen")
-    lines = [
-        f"bandwidth {rate.used:.0f}bit",
-        f"precedence 0 average-packet {mean}",
-        f"precedence 0 minimum-threshold {low}",
-        f"precedence 0 maximum-threshold {high}",
-        f"precedence 0 mark-probability {told}",
-        f"precedence 0 queue-limit {limit}",
-    ]
     one_over = inverse.why(1 / asked, "one over a whole number")
-    return Written(
-        text=_text(lines, f"random-detect {slug(wanted.name)}", dev),
-        values=(
-            *([average] if average.error else []),
-            *thresholds,
-            weight_value(ramp.w_q, n, "tc's weight for a burst of (2·min + max)/3 packets"),
-            Value(name="max_p", wanted=asked, used=used, shown=f"1/{told}", why=one_over),
-            *([rate] if rate.error else []),
-            holds,
+    return _Queue(
+        lines=(
+            f"average-packet {mean}",
+            f"minimum-threshold {low}",
+            f"maximum-threshold {high}",
+            f"mark-probability {told}",
+            f"queue-limit {limit}",
         ),
-        aqm=wred.aqm(
-            wanted,
-            low=bytes_text(low * mean),
-            high=bytes_text(high * mean),
-            max_p=used,
-            w_q=2.0**-n,
-            beyond="drop",
-            gate="uniform",
+        told=wred.Told(
+            values=(
+                *thresholds,
+                weight_value(ramp.w_q, n, "tc's weight for a burst of (2·min + max)/3 packets"),
+                Value(name="max_p", wanted=asked, used=used, shown=f"1/{told}", why=one_over),
+            ),
+            lost=tuple(lost),
+            aqm=wred.aqm(
+                wanted,
+                low=bytes_text(low * mean),
+                high=bytes_text(high * mean),
+                max_p=used,
+                w_q=2.0**-n,
+                beyond="drop",
+                gate="uniform",
+            ),
         ),
-        buffer=bytes_text(holds.used * mean),
-        lost=tuple(lost),
-        notes=("all packets take the queue of precedence 0, whatever their own precedence", NO_SHAPER),
+        holds=holds,
     )
 
 

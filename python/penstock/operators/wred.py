@@ -28,7 +28,7 @@ def ramp_of(wanted: Wanted, platform: str, also: Sequence[str] = ()) -> Ramp:
     """Returns the ramp that is wanted. Raises `RefusedError` for a discipline that is no ramp."""
     if isinstance(wanted.aqm, Ramp) and wanted.aqm.kind in (*KINDS, *also):
         return wanted.aqm
-    if isinstance(wanted.aqm, Coloured):
+    if isinstance(wanted.aqm, Coloured) and "wred" not in also:
         raise RefusedError(f"{platform}: all packets get one profile here, and wred has one for each colour")
     runs = " and ".join((*KINDS, *also))
     raise RefusedError(f"{platform}: it has WRED, which runs {runs}, not {wanted.aqm.kind}")
@@ -95,20 +95,26 @@ def thresholds(wanted: tuple[float, float], takes: tuple[Range, Range], why: str
     )
 
 
-@dataclass(frozen=True, slots=True)
-class InBytes:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What becomes of a discipline on a box: as in `Written`."""
+
+    values: tuple[Value, ...]
+    lost: tuple[str, ...]
+    aqm: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InBytes(Told):
     """What a switch is told that has thresholds in bytes and a share in per cent.
 
-    weight: n of an average by 2^-n; 0: none. values, lost, aqm: as in `Written`.
+    weight: n of an average by 2^-n; 0: none.
     """
 
     low: int
     high: int
     share: int
     weight: int
-    values: tuple[Value, ...]
-    lost: tuple[str, ...]
-    aqm: dict[str, Any]
 
 
 def in_bytes(
@@ -125,7 +131,8 @@ def in_bytes(
         threshold, value = step_of(wanted, ends[1])
         not_capable = wanted.aqm.not_capable if passes else "drop"
         lost = () if passes else step_losses(wanted)
-        return InBytes(threshold, threshold, 100, 0, (value,), lost, step_aqm(wanted, threshold, not_capable))
+        aqm_of = step_aqm(wanted, threshold, not_capable)
+        return InBytes(low=threshold, high=threshold, share=100, weight=0, values=(value,), lost=lost, aqm=aqm_of)
     ramp = ramp_of(wanted, platform, ["step"])
     low, high, values = thresholds((ramp.min_bytes, ramp.max_bytes), ends, "whole bytes")
     told, share_told = whole_per_cent(ramp, share)
@@ -135,7 +142,8 @@ def in_bytes(
     else:
         n, average = exponent(ramp.w_q, weight)
     table = aqm(wanted, low=bytes_text(low), high=bytes_text(high), max_p=told / 100, w_q=2.0**-n, beyond="mark")
-    return InBytes(low, high, told, n, (*values, average, share_told), tuple(losses_of), table)
+    every = (*values, average, share_told)
+    return InBytes(low=low, high=high, share=told, weight=n, values=every, lost=tuple(losses_of), aqm=table)
 
 
 def elsewhere(wanted: Wanted, where: str) -> str:
