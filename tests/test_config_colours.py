@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from conftest import SCENARIOS
+from helpers import tc_states
 from penstock.operators import config as work
 from penstock.operators import sonic, wanted
 from penstock.operators.model import Place, RefusedError, Written
@@ -162,6 +163,20 @@ def test_averages_are_grios_priorities(average: str, ranks: tuple[int, ...], sai
     again = ps.Scenario.from_toml(work.read(state(made), "tc", RATE).text)
     assert again.resolved["aqm"]["average"] == average
     assert options(write(again, "tc")) == options(made)
+
+
+def test_virtual_queues_that_are_read_and_written_again_change_nothing() -> None:
+    """In JSON and as text alike; and one that has another number shows."""
+    for average in ("shared", "own", "rio"):
+        made = write(THREE.set("aqm.average", average), "tc")
+        (entry,) = json.loads(state(made))
+        entry["dev"] = "eth0"
+        for text in (json.dumps([entry]), tc_states.text([entry])):
+            again = ps.Scenario.from_toml(work.read(text, "tc", RATE).text)
+            assert work.difference(text, "tc", RATE, again, Place(), "state") == []
+            wider = again.set("aqm.colour.vq3.max_th", "70 kB")
+            (change,) = work.difference(text, "tc", RATE, wider, Place(), "state")
+            assert (change.where, change.field) == ("eth0 root gred", "vq 3 max")
 
 
 def test_two_of_one_rank_are_refused_where_ranks_count() -> None:

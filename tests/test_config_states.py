@@ -44,6 +44,13 @@ WRITTEN = [
     ('kind = "pie"', None, False),
     ('kind = "sfq"\nmin_th = 20\nperturb = "10 s"\necn = true', None, False),
     ('kind = "sfb"\ntarget = 10', None, True),
+    ('kind = "wred"\nw_q = 0.002\n[aqm.colour.green]\nmin_th = 20\nmax_th = 60', None, False),
+    (
+        'kind = "wred"\nw_q = 0.002\naverage = "rio"\n[aqm.colour.green]\nmin_th = 20\nmax_th = 60\n'
+        "[aqm.colour.red]\ndrop_precedence = 3\nmin_th = 10\nmax_th = 40",
+        None,
+        True,
+    ),
     ('kind = "droptail"', None, True),
 ]
 #: What ran before.

@@ -1,9 +1,10 @@
 """Arista EOS: WRED and ECN thresholds of a transmit queue, in a QoS profile.
 
 Facts: the schema of aristanetworks/avd (ethernet_interfaces and qos_profiles: units, thresholds 1
-to 256000000, per cent 1 to 100, weight 0 to 15) and published configurations (`random-detect ecn
-minimum-threshold … max-mark-probability … weight …`). A weight n is taken for 2^-n, 0 for no
-average. Not checked on a switch: the hardware also rounds thresholds to its own cells.
+to 256000000, per cent 1 to 100, weight 0 to 15, drop precedence 0 to 2) and published
+configurations (`random-detect ecn minimum-threshold … max-mark-probability … weight …`). A weight n
+is taken for 2^-n, 0 for no average. Not checked on a switch: the hardware also rounds thresholds to
+its own cells.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def _coloured(wanted: Wanted, wants: Coloured) -> tuple[wred.Told, list[str]]:
     claims = dict(zip(colours, coloured.CLAIMS, strict=True))
     all_of_them = coloured.merged(wants, claims, told)
     if wanted.ecn:
-        lost = "ecn: `random-detect ecn` has one profile for all colours, so that all of them are dropped"
+        keys = "mark_p, forced, ecn_min_th, ecn_max_th, ecn_max_p"
+        lost = f"ecn: `random-detect ecn` has one profile for all colours, so all are dropped, and there is no {keys}"
         all_of_them = replace(all_of_them, lost=(*all_of_them.lost, lost))
     return all_of_them, lines

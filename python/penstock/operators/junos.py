@@ -4,8 +4,9 @@ Facts: Juniper's "RED Drop Profiles Overview" and the statements drop-profiles, 
 buffer-size: fill level and probability in whole per cent, up to 64 points with straight lines
 between them, a random number for each packet, no average on most hardware, drops at the head of the
 queue; a buffer in whole microseconds of the interface's speed, at most 200,000 on M series routers
-and half or a quarter of that on some cards. QFX switches take 2 points, QFX10000 32. Not checked on
-a router.
+and half or a quarter of that on some cards. QFX switches take 2 points, QFX10000 32. A scheduler's
+drop-profile-map has a profile for each loss priority; that AFx1 to AFx3 are low, medium-high and
+high is for the classifiers. Not checked on a router.
 """
 
 from __future__ import annotations

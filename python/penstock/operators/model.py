@@ -20,6 +20,10 @@ class RefusedError(ScenarioError):
 SHARE = {"uniform": 2.0, "wait": 2.0 / 3.0, "geometric": 1.0}
 
 
+#: The keys by which ARED moves its max_p, which no platform does.
+ADAPTATION = "interval, adapt_on, target_low, target_high, alpha, beta, max_p_low, max_p_high"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ramp:
     """RED and its kin.

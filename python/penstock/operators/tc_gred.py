@@ -174,8 +174,15 @@ def _averaged(wanted: Wanted, colours: Sequence[Colour]) -> list[ramps.Numbers]:
 
 def _sorting(colours: Sequence[Colour], numbers: Mapping[str, int]) -> str:
     """Returns how packets come to their virtual queues."""
-    said = ", ".join(f"{each.name} is {numbers[each.name]}" for each in colours)
+    said = "; ".join(f"{numbers[each.name]} for {_packets(each)} ({each.name})" for each in colours)
     return (
-        f"a packet's virtual queue is its tc_index, which filters have to set ({said}), as `tc filter add dev DEV "
-        "egress protocol ip flower ip_tos 0x30/0xfc classid :2` does below clsact for DSCP 12"
+        f"a packet's virtual queue is its tc_index, which filters have to set: {said}. `tc filter add dev DEV egress "
+        "protocol ip flower ip_tos 0x30/0xfc classid :2` below clsact does so for DSCP 12 and virtual queue 2"
     )
+
+
+def _packets(colour: Colour) -> str:
+    """Returns whose packets a colour has."""
+    if colour.dscps is not None:
+        return "DSCP {}".format(" to ".join(str(each) for each in dict.fromkeys(colour.dscps)))
+    return "all others" if colour.precedence is None else f"drop precedence {colour.precedence}"

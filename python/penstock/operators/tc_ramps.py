@@ -11,7 +11,17 @@ from typing import Any
 
 from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators import wred
-from penstock.operators.model import Ramp, RefusedError, Step, Value, Wanted, bytes_text, power_of_two, weight_value
+from penstock.operators.model import (
+    ADAPTATION,
+    Ramp,
+    RefusedError,
+    Step,
+    Value,
+    Wanted,
+    bytes_text,
+    power_of_two,
+    weight_value,
+)
 from penstock.operators.tc_line import RANGES, Line
 
 
@@ -51,7 +61,7 @@ def ramp_losses(ramp: Ramp, ecn: bool) -> list[str]:
     if ramp.kind == "ared":
         lost.append(
             "adaptation: tc since 5.7 asks for it where kernels since 5.7 no longer look, and max_p stays at its "
-            "first value"
+            f"first value; there is no {ADAPTATION}"
         )
     if ramp.mark_p < 1 and ecn:
         lost.append(f"mark_p: above a probability of {ramp.mark_p:g} capable packets are marked, not dropped")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.operators.model import (
+    ADAPTATION,
     SHARE,
     Coloured,
     Ramp,
@@ -47,7 +48,7 @@ def losses(ramp: Ramp, ecn: bool, *, gentle: bool = False, beyond: str) -> list[
             "probability that rises to 1"
         )
     if ramp.kind == "ared":
-        lost.append("adaptation: max_p stays at its first value")
+        lost.append(f"adaptation: max_p stays at its first value, and there is no {ADAPTATION}")
     if ecn and ramp.forced != beyond and not ramp.gentle:
         lost.append(f"forced: above max_th it {beyond}s capable packets, it does not {ramp.forced} them")
     if ecn and ramp.mark_p < 1:
