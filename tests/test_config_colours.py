@@ -165,6 +165,13 @@ def test_averages_are_grios_priorities(average: str, ranks: tuple[int, ...], sai
     assert options(write(again, "tc")) == options(made)
 
 
+@pytest.mark.parametrize("average", ["shared", "own", "rio"])
+def test_one_colour_needs_no_priority(average: str) -> None:
+    made = write(coloured(colour={"all": {**GREEN, "rank": 3}}, average=average), "tc")
+    assert ("grio" in made.text, "prio" in made.text) == (False, False)
+    assert [each["prio"] for each in options(made)["vqs"]] == [8]  # as the kernel has it by itself
+
+
 def test_virtual_queues_that_are_read_and_written_again_change_nothing() -> None:
     """In JSON and as text alike; and one that has another number shows."""
     for average in ("shared", "own", "rio"):

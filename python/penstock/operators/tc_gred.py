@@ -70,7 +70,8 @@ def _coloured(wanted: Wanted, wants: Coloured) -> Line:
     numbers = _numbers(wants.colours)
     # Several of one priority share an average; one alone has it to itself in any case.
     grio = wants.average != "own" and len(numbers) > 1
-    prios = _prios(wants.colours) if wants.average == "rio" else dict.fromkeys(numbers, PRIO)
+    ranked = grio and wants.average == "rio"
+    prios = _prios(wants.colours) if ranked else dict.fromkeys(numbers, PRIO)
     buffer = ramps.buffer_value(wanted)
     limit = int(buffer.used)
     told: dict[str, Told] = {}
