@@ -380,9 +380,18 @@ def test_a_profile_is_read_by_colour_where_colours_differ() -> None:
 
 def test_a_colour_that_the_switch_lets_pass_is_one_without_a_ramp() -> None:
     found = profile(write(coloured(colour={"rest": GREEN})))
-    made = ps.Scenario.from_toml(read_profile(found | {"wred_red_enable": "false"}).text)
+    read = read_profile(found | {"wred_red_enable": "false"})
+    fields = {each.field.split()[-1]: each.to for each in read.fate.carried}
+    assert (fields["red_min_threshold"], fields["wred_red_enable"]) == ("aqm.colour.red", "aqm.kind")
+    made = ps.Scenario.from_toml(read.text)
     link, red = made.resolved["topology"]["bottleneck"], made.resolved["aqm"]["colour"]["red"]
     assert (link["buffer"], red["min_th"]) == ("720 kB", "720 kB")
+
+
+def test_half_of_the_thresholds_for_marks_is_a_mistake() -> None:
+    found = profile(write(coloured(colour={"rest": GREEN}, ecn=True)))
+    with pytest.raises(ps.ScenarioError, match="has no ecn_green_max_threshold"):
+        read_profile(found | {f"ecn_{colour}_min_threshold": "9" for colour in sonic.COLOURS})
 
 
 def test_colours_that_are_marked_otherwise_are_named() -> None:

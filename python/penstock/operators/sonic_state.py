@@ -64,7 +64,7 @@ def read(document: Any, given: Given) -> Reading:
     if not _on(profile, "green"):
         raise ScenarioError(f"{name}: wred_green_enable is not true, so the switch ignores the thresholds: DropTail")
     alike = len({_fields(profile, colour) for colour in sonic.COLOURS}) == 1
-    plain = alike and "ecn_green_max_threshold" not in profile
+    plain = alike and not any(key.startswith("ecn_green_") for key in profile)
     high = max(_ends(name, profile, colour)[1] for colour in sonic.COLOURS if _on(profile, colour))
     aqm = _aqm(name, profile) if plain else _coloured(name, profile, 4 * high)
     fate = _fate(tables, name, profile, plain)
@@ -98,7 +98,9 @@ def _fate(tables: Mapping[str, Any], name: str, profile: Mapping[str, str], plai
     keys = {"ecn": "aqm.ecn"}
     for colour in sonic.COLOURS:
         own = "aqm" if plain else f"aqm.colour.{colour}"
-        keys |= {form.format(colour): f"{own}.{key}" for form, (key, _) in FIELDS.items()}
+        # What the switch does not look at says only that the colour passes.
+        on = _on(profile, colour)
+        keys |= {form.format(colour): f"{own}.{key}" if on else own for form, (key, _) in FIELDS.items()}
         keys[f"wred_{colour}_enable"] = "aqm.kind"
     for key, value in profile.items():
         fate.carried.append(Carried(field=f"{name} {key}", value=value, to=keys[key]))
