@@ -30,7 +30,7 @@ SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
-.PHONY: help setup demo reproduce nearest evaluate picture stability hosts queues test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
+.PHONY: help setup demo reproduce nearest evaluate picture stability hosts queues test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real kernel oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -132,6 +132,9 @@ validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md
 
 validate-real: setup ## the simulator against real packets on this machine, 58 cases, 80 minutes: docs/validation-real.md
 	$(BIN)/python tools/real.py
+
+kernel: setup ## the kernel's queue disciplines beside ours, in a virtual machine, an hour: docs/validation-kernel.md
+	$(BIN)/python validation/oracle/disciplines.py --page --out out/kernel
 
 oracle: setup ## the kernel's queues under its own TCP in a virtual machine, beside our router and our simulator: two tables, half an hour
 	$(BIN)/python validation/oracle/oracle.py --kernel --penstock $(ROUTER) --ecn --adaptive --json out/oracle.json

@@ -11,13 +11,13 @@ import json
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import oracle
 from debian import UnavailableError
 from image import HERE, write
+from machine import GuestError
 
 #: Within this part of the kernel's mean the simulator's agrees.
 BOUND = 0.1
@@ -32,24 +32,40 @@ BESIDE = ("utilization", "window_mean_pkts")
 PAGE = HERE / "README.md"
 BEGIN, END = "<!-- controls: made by make oracle -->\n", "<!-- controls: end -->\n"
 
-_SHORT = oracle.Setting(ecn=True, bucket=1520)
 #: Windows on the rows of HighSpeed's table that are not Reno's.
-_LONG = replace(_SHORT, rate_bps=20_000_000, delay_s=0.05, flows=2, duration_s=45, warmup_s=10, min=60_000, max=180_000,
-                limit=600_000, burst=60, probability=0.02)  # fmt: skip
-_RED = {
-    "reno": replace(_SHORT, cc="reno"),
-    "cubic": replace(_SHORT, cc="cubic"),
-    "bbr": replace(_SHORT, cc="bbr", duration_s=35),
-    "dctcp": replace(_SHORT, cc="dctcp"),
-    "dctcp, a step": replace(_SHORT, cc="dctcp", min=30_000, max=32_000, probability=1.0),
-    "vegas": replace(_SHORT, cc="vegas", ecn=False, min=9_000, max=39_000),
-    "westwood": replace(_SHORT, cc="westwood"),
-    "highspeed": replace(_LONG, cc="highspeed"),
-}
-_FQ_CODEL = {name: replace(case, queue="fq_codel") for name, case in _RED.items() if case.probability < 1}
+_LONG: dict[str, Any] = {"rate_bps": 20_000_000, "delay_s": 0.05, "duration_s": 45, "warmup_s": 10}
+_RED = "red limit {limit} min {min} max {max} avpkt 1514 burst {burst} probability {max_p} bandwidth {rate}"
+_USUAL = _RED.format(limit=300_000, min=15_000, max=45_000, burst=20, max_p=0.1, rate="10mbit")
+_FEW = _RED.format(limit=300_000, min=9_000, max=39_000, burst=20, max_p=0.1, rate="10mbit")
+_STEP = _RED.format(limit=300_000, min=30_000, max=32_000, burst=20, max_p=1, rate="10mbit")
+_LARGE = _RED.format(limit=600_000, min=60_000, max=180_000, burst=60, max_p=0.02, rate="20mbit")
+
+
+def _case(cc: str, queue: str, ecn: bool = True, number: int = 4, **more: Any) -> oracle.Setting:
+    flows = oracle.Flows(number=number, cc=cc, ecn=ecn)
+    return oracle.Setting(
+        groups=(flows,), qdisc=(f"{queue} {'ecn' if ecn or queue == 'fq_codel' else ''}".strip(),), **more
+    )
+
 
 #: The cases by name. Vegas has drops to answer, since Linux's would answer marks as Reno does; the others have marks.
-CASES = {f"{name}, {case.queue}": case for cases in (_RED, _FQ_CODEL) for name, case in cases.items()}
+CASES = {
+    "reno, red": _case("reno", _USUAL),
+    "cubic, red": _case("cubic", _USUAL),
+    "bbr, red": _case("bbr", _USUAL, duration_s=35),
+    "dctcp, red": _case("dctcp", _USUAL),
+    "dctcp, a step, red": _case("dctcp", _STEP),
+    "vegas, red": _case("vegas", _FEW, ecn=False),
+    "westwood, red": _case("westwood", _USUAL),
+    "highspeed, red": _case("highspeed", _LARGE, number=2, **_LONG),
+    "reno, fq_codel": _case("reno", "fq_codel"),
+    "cubic, fq_codel": _case("cubic", "fq_codel"),
+    "bbr, fq_codel": _case("bbr", "fq_codel", duration_s=35),
+    "dctcp, fq_codel": _case("dctcp", "fq_codel"),
+    "vegas, fq_codel": _case("vegas", "fq_codel", ecn=False),
+    "westwood, fq_codel": _case("westwood", "fq_codel"),
+    "highspeed, fq_codel": _case("highspeed", "fq_codel", number=2, **_LONG),
+}
 
 
 def agrees(kernel: oracle.Estimate, simulated: oracle.Estimate) -> str:
@@ -109,19 +125,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--cache", type=Path, default=oracle.CACHE, help="unpacked packages (~/.cache/penstock-oracle)")
     options = parser.parse_args(arguments)
-    results = {}
     try:
-        for name, setting in CASES.items():
-            print(name, file=sys.stderr)
-            results[name] = oracle.run(
-                setting, options.seeds, options.cache, True, None, simulator=True, keep=options.out / "guests"
-            )
+        found = oracle.run(
+            list(CASES.values()), options.seeds, options.cache, True, None, simulator=True, keep=options.out / "guests"
+        )
     except UnavailableError as error:
         print(f"controls.py: {error}", file=sys.stderr)
         return oracle.UNAVAILABLE
-    except oracle.GuestError as error:
+    except GuestError as error:
         print(f"controls.py: {error}", file=sys.stderr)
         return 1
+    results = dict(zip(CASES, found, strict=True))
     write(options.out / "controls.json", (json.dumps(results, indent=1) + "\n").encode())
     text = block(results)
     before, after = PAGE.read_text(encoding="utf-8").split(BEGIN)

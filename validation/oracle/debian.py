@@ -8,20 +8,26 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-#: What runs here and in the guest. Their libraries come from packages too: what the host has installed does not matter.
-PROGRAMS = ("bash", "busybox-static", "ethtool", "iperf3", "iproute2", "perl-base", "qemu-system-x86")
+#: Where packages come from, whatever release this machine has; its own mirror, where it has one.
+SUITES = ("trixie", "trixie-backports", "sid")
+MIRROR = "http://deb.debian.org/debian"
 
-#: Kernels, the newest first; each names the package with the image.
-KERNELS = ("linux-image-6.12-cloud-amd64", "linux-image-cloud-amd64")
+#: What runs here and in the guest. Their libraries come from packages too: what the host has installed does not matter.
+#: Only sid's tc knows dualpi2.
+PROGRAMS = ("bash", "busybox-static", "ethtool", "iperf3", "iproute2/sid", "perl-base", "qemu-system-x86")
+
+#: The kernel, by suite: names the image, which names the packages with the kernel and its modules.
+KERNEL = "linux-image-cloud-amd64/trixie-backports"
 
 #: Of what the programs depend on: libraries and qemu's firmware, not the tools of maintainer scripts.
 NEEDED = re.compile(r"(?!libperl)(?!.*-perl$)(lib|qemu-|seabios$)")
 
 #: Another layout of the cache, another number.
-LAYOUT = 1
+LAYOUT = 2
 
 
 class UnavailableError(Exception):
@@ -100,41 +106,73 @@ def _fetch(part: Path) -> None:
             raise UnavailableError(f"no {tool} here: the packages come from Debian's archive")
     if (architecture := _run("dpkg", "--print-architecture").strip()) != "amd64":
         raise UnavailableError(f"packages of architecture {architecture} here: the guest needs those of amd64")
-    image = _image()
-    wanted = [name for name in _closure(part) if name in PROGRAMS or NEEDED.match(name)]
-    try:
-        _run("apt-get", "download", *wanted, image, cwd=debs)
-    except subprocess.CalledProcessError as error:
-        raise UnavailableError(f"a package cannot be downloaded: {_last(error)}") from error
-    versions = {}
-    for deb in sorted(debs.iterdir()):
-        _run("dpkg-deb", "-x", deb, root)
-        name, version = _run("dpkg-deb", "-W", "--showformat=${Package} ${Version}", deb).split()
-        versions[name] = version
+    apt = Apt(part / "apt")
+    programs = {name.partition("/")[0] for name in PROGRAMS}
+    wanted = [each for each in apt.closure(*PROGRAMS) if each.name in programs or NEEDED.match(each.name)]
+    kernel = [each for each in apt.closure(KERNEL) if re.match(r"linux-(binary|modules|base)-\d", each.name)]
+    apt.unpack([f"{each.name}={each.version}" for each in (*wanted, *kernel)], debs, root)
     shutil.rmtree(debs)
-    manifest = {"layout": LAYOUT, "kernel": image.removeprefix("linux-image-"), "versions": versions}
+    shutil.rmtree(part / "apt")
+    versions = {each.name: each.version for each in (*wanted, *kernel)}
+    release = next(name.removeprefix("linux-modules-") for name in versions if name.startswith("linux-modules-"))
+    manifest = {"layout": LAYOUT, "kernel": release, "versions": versions}
     (part / "manifest.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
 
 
-def _image() -> str:
-    """The newest kernel's package; also tells when there is no list of packages at all."""
-    for name in KERNELS:
-        found = subprocess.run(["apt-cache", "depends", name], capture_output=True, text=True)
-        if depends := re.search(r"Depends: (linux-image-\S+)", found.stdout):
-            return depends[1]
-    raise UnavailableError(f"none of the packages {', '.join(KERNELS)} is known: run apt-get update, on Debian")
+@dataclass(frozen=True, slots=True)
+class _Package:
+    name: str
+    version: str
 
 
-def _closure(part: Path) -> list[str]:
-    """The programs and all that they depend on, as apt would install them on a machine that has nothing."""
-    nothing = part / "status"
-    nothing.touch()
-    line = ["apt-get", "-s", "-y", "--no-install-recommends", "-o", f"Dir::State::status={nothing}"]
-    line += ["-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=", "install", *PROGRAMS]
-    try:
-        return re.findall(r"^Inst (\S+)", _run(*line), re.MULTILINE)
-    except subprocess.CalledProcessError as error:
-        raise UnavailableError(f"the packages {', '.join(PROGRAMS)} cannot be had: {_last(error)}") from error
+class Apt:
+    """Debian's archive, with lists of its own: this machine's are neither read nor changed."""
+
+    def __init__(self, folder: Path) -> None:
+        """Fetches the lists of `SUITES` into `folder`. Raises `UnavailableError`."""
+        for name in ("lists/partial", "cache/archives/partial"):
+            (folder / name).mkdir(parents=True)
+        (folder / "status").touch()  # as on a machine that has nothing
+        keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
+        sources = "".join(f"deb [signed-by={keys}] {_mirror()} {suite} main\n" for suite in SUITES)
+        (folder / "sources.list").write_text(sources, encoding="utf-8")
+        settings = {
+            "Dir::State": folder,
+            "Dir::State::status": folder / "status",
+            "Dir::Cache": folder / "cache",
+            "Dir::Etc::sourcelist": folder / "sources.list",
+            "Dir::Etc::sourceparts": "/dev/null",
+            "Dir::Etc::preferencesparts": "/dev/null",
+            "Acquire::Languages": "none",
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
+            "APT::Default-Release": SUITES[0],
+            "APT::Sandbox::User": "root",
+        }
+        self._options = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
+        self._get("update", "--error-on=any")
+
+    def closure(self, *names: str) -> list[_Package]:
+        """The packages and all that they depend on."""
+        said = self._get("install", "-s", "-y", "--no-install-recommends", *names)
+        return [_Package(*found) for found in re.findall(r"^Inst (\S+) \((\S+)", said, re.MULTILINE)]
+
+    def unpack(self, wanted: Sequence[str], debs: Path, root: Path) -> None:
+        """Downloads into `debs`, and unpacks over each other into `root`; wanted: each as NAME=VERSION."""
+        self._get("download", *wanted, cwd=debs)
+        for deb in sorted(debs.iterdir()):
+            _run("dpkg-deb", "-x", deb, root)
+
+    def _get(self, *line: str, cwd: Path | None = None) -> str:
+        try:
+            return _run("apt-get", *self._options, *line, cwd=cwd)
+        except subprocess.CalledProcessError as error:
+            raise UnavailableError(f"apt-get {line[0]}: {_last(error)}") from error
+
+
+def _mirror() -> str:
+    """Where this machine has Debian from, if it has."""
+    found = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)"], capture_output=True, text=True)
+    return next((line for line in found.stdout.splitlines() if line.rstrip("/").endswith("/debian")), MIRROR)
 
 
 def _run(*line: str | Path, cwd: Path | None = None) -> str:

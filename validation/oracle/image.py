@@ -7,15 +7,13 @@ import lzma
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from debian import Packages, UnavailableError
 
 HERE = Path(__file__).parent
-
-#: Kernel modules the guest loads; what they need comes along, what is built in is left out.
-MODULES = ("veth", "af_packet", "sch_netem", "sch_tbf", "sch_red", "sch_fq_codel")
 
 #: Programs of the guest besides busybox's.
 PROGRAMS = ("bash", "ethtool", "ip", "iperf3", "perl", "tc")
@@ -42,16 +40,18 @@ def image(
     texts: dict[str, bytes],
     router: Path | None,
     guest: str = "guest.sh",
-    wanted: Sequence[str] = MODULES,
+    wanted: Sequence[str] = (),
+    built: Mapping[str, bytes] = MappingProxyType({}),
 ) -> bytes:
     """The archive.
 
     texts: files that the guest program reads, by name.
     router: the program that is the bottleneck; without one sch_red is.
     guest: the guest program, a file beside this one.
-    wanted: the kernel modules that it needs.
+    wanted: the kernel modules that it needs; what they need comes along, what is built in is left out.
+    built: modules that are not the kernel's.
     """
-    files = _guest(packages, guest, wanted) | {name: (0o644, content) for name, content in texts.items()}
+    files = _guest(packages, guest, wanted, built) | {name: (0o644, content) for name, content in texts.items()}
     if router is not None:
         files |= _router(router)
     return gzip.compress(_newc(files), compresslevel=6, mtime=0)
@@ -61,7 +61,7 @@ def image(
 Files = dict[str, tuple[int, bytes]]
 
 
-def _guest(packages: Packages, guest: str, wanted: Sequence[str]) -> Files:
+def _guest(packages: Packages, guest: str, wanted: Sequence[str], built: Mapping[str, bytes]) -> Files:
     files: Files = {"init": (0o755, INIT), "guest": (0o755, (HERE / guest).read_bytes())}
     files["bin/busybox"] = (0o755, packages.program("busybox").read_bytes())
     for name in PROGRAMS:
@@ -70,8 +70,10 @@ def _guest(packages: Packages, guest: str, wanted: Sequence[str]) -> Files:
         listed = subprocess.run([*packages.loader(), "--list", program], capture_output=True, text=True, check=True)
         for library in re.findall(r"=> (/\S+)", listed.stdout):
             files[f"lib/{Path(library).name}"] = (0o755, Path(library).read_bytes())
+    # A thread that ends opens it: no program names it.
+    files["lib/libgcc_s.so.1"] = (0o755, packages.file("usr/lib/x86_64-linux-gnu/libgcc_s.so.1").read_bytes())
     files["lib64/ld-linux-x86-64.so.2"] = (0o755, Path(packages.loader()[0]).read_bytes())
-    modules = _modules(packages, wanted)
+    modules = {**_modules(packages, wanted), **built}
     files |= {f"modules/{name}.ko": (0o644, content) for name, content in modules.items()}
     files["modules/order"] = (0o644, "".join(f"{name}\n" for name in modules).encode())
     return files

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Mapping
+from typing import Any
 
 RTM_NEWQDISC = 36
 NLM_F_REQUEST, NLM_F_ACK = 1, 4
@@ -19,19 +21,23 @@ TC_RED_ECN, TC_RED_ADAPTATIVE = 1, 4
 TICKS = 1e9 / 64
 
 
-def adaptive_red(
-    *, limit: int, th: tuple[int, int], wlog: int, max_p: float, ecn: bool, avpkt: int, rate_bps: int
-) -> bytes:
-    """Changes the parameters of the red with handle 10: below 1:1, which is there, to these and adaptive."""
-    flags = TC_RED_ADAPTATIVE | (TC_RED_ECN if ecn else 0)
-    cell_log, stab = idle_table(wlog, TICKS * 8 * avpkt / rate_bps)
+def adaptive_red(options: Mapping[str, Any], packet_s: float) -> bytes:
+    """Makes the red with handle 10: below 1:1, which is there, adaptive, and leaves it else as it is.
+
+    options: what `tc -j` shows of it; packet_s: how long a packet takes on the link.
+    """
+    flags = TC_RED_ADAPTATIVE | (TC_RED_ECN if options["ecn"] else 0)
+    wlog = options["ewma"]
+    cell_log, stab = idle_table(wlog, TICKS * packet_s)
     # limit, qth_min, qth_max, Wlog, Plog (not read where max_p is given), Scell_log, flags
-    parameters = struct.pack("=IIIBBBB", limit, *th, wlog, 0, cell_log, flags)
-    options = _attribute(TCA_RED_PARMS, parameters) + _attribute(TCA_RED_STAB, stab)
-    options += _attribute(TCA_RED_MAX_P, struct.pack("=I", min(round(max_p * 2**32), 2**32 - 1)))
+    numbers = (options["limit"], options["min"], options["max"])
+    parameters = struct.pack("=IIIBBBB", *numbers, wlog, 0, cell_log, flags)
+    max_p = min(round(options["probability"] * 2**32), 2**32 - 1)
+    content = _attribute(TCA_RED_PARMS, parameters) + _attribute(TCA_RED_STAB, stab)
+    content += _attribute(TCA_RED_MAX_P, struct.pack("=I", max_p))
     # family, padding, interface, handle 10:, parent 1:1, info
     body = struct.pack("=BxxxiIII", 0, 0, 0x0010_0000, 0x0001_0001, 0)
-    body += _attribute(TCA_KIND, b"red\0") + _attribute(TCA_OPTIONS, options)
+    body += _attribute(TCA_KIND, b"red\0") + _attribute(TCA_OPTIONS, content)
     return struct.pack("=IHHII", 16 + len(body), RTM_NEWQDISC, NLM_F_REQUEST | NLM_F_ACK, 1, 0) + body
 
 

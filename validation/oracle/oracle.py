@@ -13,28 +13,50 @@ import argparse
 import hashlib
 import json
 import math
+import os
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import penstock
+import states
 from debian import Packages, UnavailableError, packages
-from image import MODULES, image, write
+from image import image, write
+from machine import GuestError, said
+from module import module
 from netlink import adaptive_red
 from penstock.model.scenario import Scenario, literal
+from penstock.operators import config
+from penstock.operators.state import Given
+from states import DEVICE
 
 #: Exit status where packages cannot be had; 2 is a wrong argument, 1 a guest that failed.
 UNAVAILABLE = 77
 
-#: Time between two looks at the qdisc.
-STEP_US = 20_000
+#: How often the qdisc is looked at while it is measured.
+LOOKS = 500
+
+#: For how long the kernel may be late with a frame and catch up.
+LATE_S = 20e-6
+
+#: Seconds from the start of one group of flows to that of the next.
+STAGGER_S = 3
+
+#: Kernel modules of every run.
+MODULES = ("veth", "af_packet", "sch_netem", "sch_htb")
+
+#: Modules that are built here.
+BUILT = ("sch_dualpi2",)
+
+#: The queue discipline without another word.
+RED = "red limit 300000 min 15000 max 45000 avpkt 1514 burst 20 probability 0.1 bandwidth 10mbit ecn"
 
 #: Payload of a full segment, with timestamps.
 SEGMENT = 1448
@@ -63,254 +85,209 @@ CACHE = Path.home() / ".cache" / "penstock-oracle"
 #: The simulator's seeds: its runs are cheap.
 SIMULATED_SEEDS = 20
 
+#: What is read of a RED that adapts.
+_RAMP = ("unit", "mean_packet", "min_th", "max_th", "max_p", "w_q", "gate", "gentle", "byte_mode", "ecn", "forced")
+
+#: What `tc -d -s -j qdisc show` prints of the router's device.
+State = list[dict[str, Any]]
 Metrics = dict[str, float | None]
 Estimate = dict[str, float | int | None]
+Said = TypeVar("Said")
 
 
-class GuestError(Exception):
-    """The guest did not do what it should; says what it printed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flows:
+    """Connections of one iperf3.
+
+    cc: their congestion control.
+    """
+
+    number: int = 4
+    cc: str = "reno"
+    ecn: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What a run consists of, but for the seed. The names of RED's parameters are tc's.
+    """What a run consists of, but for the seed.
 
-    delay_s: one way; flows: that many connections of one iperf3; warmup_s: not measured; queue: "red", or "fq_codel",
-    which has the kernel's defaults; bucket: tbf's, in bytes.
+    delay_s: one way; groups: start one `STAGGER_S` after the other; qdisc: the arguments of `tc qdisc add`, then those
+    of `tc qdisc change`; warmup_s: not measured.
     """
 
     rate_bps: int = 10_000_000
     delay_s: float = 0.02
-    flows: int = 4
-    cc: str = "reno"
-    queue: str = "red"
+    groups: tuple[Flows, ...] = (Flows(),)
+    qdisc: tuple[str, ...] = (RED,)
     duration_s: int = 20
     warmup_s: int = 5
-    ecn: bool = False
-    adaptive: bool = False
-    min: int = 15_000
-    max: int = 45_000
-    limit: int = 300_000
-    avpkt: int = 1500
-    burst: int = 20
-    probability: float = 0.1
-    bucket: int = 3000
 
-    def wlog(self) -> int:
-        """The weight's exponent, as tc finds it: the least for which `burst` packets may arrive at once.
+    @property
+    def windows(self) -> bool:
+        """Whether the flows' windows are looked at: of a few."""
+        return len(self.groups) == 1 and self.groups[0].number <= 4
 
-        >>> Setting().wlog()
-        4
-        """
-        room = self.burst + 1 - self.min / self.avpkt
-        for wlog in range(1, 32) if room >= 1 else ():
-            weight = 2.0**-wlog
-            if room <= (1 - (1 - weight) ** self.burst) / weight:
-                return wlog
-        raise ValueError(
-            f"--burst {self.burst}: there is no weight for it at --min {self.min} and --avpkt {self.avpkt}"
-        )
+    @property
+    def kind(self) -> str:
+        """The queue discipline's name."""
+        return self.qdisc[0].split()[0]
 
     def modules(self) -> tuple[str, ...]:
         """The kernel modules that a run needs."""
-        module = CONTROLS[self.cc]
-        return (*MODULES, module) if module else MODULES
+        controls = (CONTROLS[group.cc] for group in self.groups)
+        return (*MODULES, f"sch_{self.kind}", *(module for module in controls if module))
 
-    def qdisc(self) -> str:
-        """The arguments of tc's red or fq_codel; adaptive it becomes afterwards."""
-        if self.queue == "fq_codel":
-            ecn = "ecn" if self.ecn else "noecn"
-            return f"fq_codel limit 10240 flows 1024 target 5ms interval 100ms quantum 1514 {ecn}"
-        numbers = f"limit {self.limit} min {self.min} max {self.max} avpkt {self.avpkt} burst {self.burst}"
-        ecn = " ecn" if self.ecn else ""
-        return f"red {numbers} probability {self.probability} bandwidth {self.rate_bps}bit{ecn}"
+    def lines(self, device: str) -> list[str]:
+        """The arguments of tc that make the link and its queue. CAKE makes the rate itself.
 
-    def aqm(self, early_s: float = 0.0) -> dict[str, Any]:
-        """The same for Penstock; README.md says why these are the same.
-
-        early_s: fq_codel is asked for the next packet so much before its time on the link begins.
+        The bucket holds what the link carries while the kernel is late: a frame goes when the one before it has had its
+        time.
         """
-        if self.queue == "fq_codel":
-            return {
-                "kind": "fq-codel",
-                "limit": 10240,
-                "flows": 1024,
-                "target": f"{5000 + early_s * 1e6:.3f} us",
-                "interval": "100 ms",
-                "quantum": "1514 B",
-                "maxpacket": "1514 B",
-                "behind": "all",
-                "ecn": self.ecn,
-            }
-        return {
-            "kind": "ared" if self.adaptive else "red",
-            "unit": "bytes",
-            "mean_packet": f"{self.avpkt} B",
-            "min_th": f"{self.min} B",
-            "max_th": f"{self.max} B",
-            "max_p": self.probability,
-            "w_q": 2.0 ** -self.wlog(),
-            "gentle": False,
-            "ecn": self.ecn,
-            "forced": "mark",
-        }
+        if self.kind == "cake":
+            return [f"qdisc add dev {device} root {self.qdisc[0]} bandwidth {self.rate_bps}bit"]
+        first, *others = self.qdisc
+        rate, burst = f"rate {self.rate_bps}bit", max(1, round(self.rate_bps * LATE_S / 8))
+        return [
+            f"qdisc add dev {device} root handle 1: htb default 1",
+            f"class add dev {device} parent 1: classid 1:1 htb {rate} quantum {FRAME} burst {burst} cburst {burst}",
+            f"qdisc add dev {device} parent 1:1 handle 10: {first}",
+            *(f"qdisc change dev {device} parent 1:1 handle 10: {line}" for line in others),
+        ]
 
-    def scenario(self, simulated: bool = False) -> dict[str, Any]:
-        """The scenario of our router, which carries real packets, or of our simulator, whose hosts are Linux's."""
-        # A frame leaves tbf, whose bucket holds one, when its time on the link begins, and not when that ends.
+    def scenario(self, state: State, simulated: bool = False) -> dict[str, Any]:
+        """The scenario of our router, which carries real packets, or of our simulator, whose hosts are Linux's.
+
+        state: what the kernel shows of the queue, which is read as `penstock config --from tc` reads it.
+        """
+        # A frame leaves the kernel's queue when its time on the link begins, and not when that ends.
         early_s = FRAME * 8 / self.rate_bps if simulated else 0.0
         rate = f"{self.rate_bps} bit/s"
         there, back = (f"{(self.delay_s - early) * 1e6:.3f} us" for early in (early_s, 0.0))
-        buffer: str | int = f"{self.limit} B" if self.queue == "red" else "10240 packets"
-        flows: dict[str, Any] = {"kind": "ftp", "flows": self.flows, "tcp": self.cc}
-        flows["ecn"] = "classic" if self.ecn else "off"
-        if simulated:
-            # iperf3 starts all its connections at once, but for the time that its loop takes, after 1.1 s of its own
-            # and nine round trips.
-            start = 1.1 + 18 * self.delay_s
-            flows["start"] = {"uniform": [f"{start:.3f} s", f"{start + 0.01:.3f} s"]}
-            flows["tick"] = "4 ms"  # Debian's HZ is 250
-            duration = self.duration_s
-        else:
-            flows |= {"segment": "1448 B", "window": 1000}
-            duration = self.router_duration_s()
+        read = Scenario.from_toml(config.read(json.dumps(state), "tc", Given(rate=rate)).text).resolved
+        aqm = {key: value for key, value in read["aqm"].items() if value is not None and key != "reverse"}
+        if state[-1]["options"].get("adaptive"):  # netlink.py makes it so, which tc does not
+            aqm = {"kind": "ared", **{key: aqm[key] for key in _RAMP}}
+        # What a frame has beside the packet is in `overhead` below.
+        buffer = read["topology"]["bottleneck"]["buffer"]
+        link = {"rate": rate, "delay": there, "reverse_delay": back, "buffer": buffer}
+        access = {"rate": "1 Gbit/s", "delay": "0 s"}
         written = {
             "name": "oracle",
-            "duration": f"{duration} s",
+            "duration": f"{self.duration_s if simulated else self.router_duration_s()} s",
             "measure": {"from": f"{self.warmup_s} s", "to": f"{self.duration_s} s"},
             # A full segment is a frame of 1514 B: Ethernet's header counts as well.
             "overhead": "54 B",
-            "topology": {
-                "kind": "dumbbell",
-                "bottleneck": {"rate": rate, "delay": there, "reverse_delay": back, "buffer": buffer},
-                "access": {"rate": "1 Gbit/s", "delay": "0 s"},
-            },
-            "aqm": self.aqm(early_s),
-            "traffic": [flows],
+            "topology": {"kind": "dumbbell", "bottleneck": link, "access": access},
+            "aqm": aqm,
+            "traffic": [self._traffic(number, group, simulated) for number, group in enumerate(self.groups)],
         }
         return {"profile": "linux", **written} if simulated else written
+
+    def _traffic(self, number: int, group: Flows, simulated: bool) -> dict[str, Any]:
+        ecn = "classic" if group.ecn else "off"
+        flows: dict[str, Any] = {"kind": "ftp", "flows": group.number, "tcp": group.cc, "ecn": ecn}
+        if not simulated:
+            return flows | {"segment": "1448 B", "window": 1000}
+        # iperf3 starts all its connections at once, but for the time that its loop takes, after 1.1 s of its own and
+        # nine round trips. Debian's HZ is 250.
+        start = number * STAGGER_S + 1.1 + 18 * self.delay_s
+        return flows | {"start": {"uniform": [f"{start:.3f} s", f"{start + 0.01:.3f} s"]}, "tick": "4 ms"}
 
     def router_duration_s(self) -> int:
         """The router outlives the flows: iperf3's last exchange crosses it too."""
         return self.duration_s + 3
 
 
-def texts(setting: Setting, kernel: bool) -> dict[str, bytes]:
-    """What the guest program reads: the settings, as its shell does, the adaptive RED, the router's scenario."""
-    values = {
-        "bottleneck": "kernel" if kernel else "router",
-        "qdisc": setting.qdisc(),
-        "rate": f"{setting.rate_bps}bit",
-        "tbf_burst": setting.bucket,
-        "delay": f"{setting.delay_s * 1e6:.0f}us",
-        "ecn": int(setting.ecn),
-        "cc": setting.cc,
-        "flows": setting.flows,
-        "duration": setting.duration_s,
-        "warmup": setting.warmup_s,
-        "router_duration": setting.router_duration_s(),
-        "step_us": STEP_US,
-    }
-    settings = "".join(f"{name}='{value}'\n" for name, value in values.items())
-    files = {"settings": settings.encode()}
-    if not kernel:
-        files["scenario.json"] = json.dumps(setting.scenario(), indent=1).encode()
-    if setting.adaptive:
-        files["adaptive"] = adaptive_red(
-            limit=setting.limit,
-            th=(setting.min, setting.max),
-            wlog=setting.wlog(),
-            max_p=setting.probability,
-            ecn=setting.ecn,
-            avpkt=setting.avpkt,
-            rate_bps=setting.rate_bps,
-        )
+def texts(settings: Sequence[Setting], states: Sequence[State], kernel: bool) -> dict[str, bytes]:
+    """What the guest program reads of each run: settings, as its shell does, queue, groups of flows, the adaptive RED.
+
+    states: what the kernel shows of each queue; kernel: the kernel is the bottleneck, otherwise our router.
+    """
+    controls = {group.cc for setting in settings for group in setting.groups}
+    common = {"controls": " ".join(sorted(controls)), "bottleneck": "kernel" if kernel else "router"}
+    files = {"settings": _shell(common)}
+    for number, (setting, state) in enumerate(zip(settings, states, strict=True)):
+        measured_us = (setting.duration_s - setting.warmup_s) * 1_000_000
+        values = {
+            "delay": f"{setting.delay_s * 1e6:.0f}us",
+            "duration": setting.duration_s,
+            "warmup": setting.warmup_s,
+            "router_duration": setting.router_duration_s(),
+            "step_us": measured_us // LOOKS,
+            "interval": 0.1 if setting.windows else 0,
+        }
+        groups = [(group.number, group.cc, int(group.ecn), k * STAGGER_S) for k, group in enumerate(setting.groups)]
+        run = {
+            "settings": _shell(values),
+            "qdiscs": "".join(f"{line}\n" for line in setting.lines("rs")).encode(),
+            "groups": "".join(f"{' '.join(map(str, group))}\n" for group in groups).encode(),
+        }
+        if not kernel:
+            run["scenario.json"] = json.dumps(setting.scenario(state), indent=1).encode()
+        if (options := state[-1]["options"]).get("adaptive"):
+            run["adaptive"] = adaptive_red(options, FRAME * 8 / setting.rate_bps)
+        files |= {f"runs/{number:02}/{name}": content for name, content in run.items()}
     return files
 
 
-def boot(packages: Packages, archive: Path, seed: int, limit_s: float) -> dict[str, Any]:
-    """Boots the guest and returns its document."""
+def _shell(values: Mapping[str, object]) -> bytes:
+    """Settings, as a shell reads them."""
+    return "".join(f"{name}='{value}'\n" for name, value in values.items()).encode()
+
+
+def boot(packages: Packages, archive: Path, seed: int, limit_s: float) -> list[dict[str, Any]]:
+    """Boots the guest and returns its documents, one for each run."""
     text = said(packages, archive, seed, limit_s)
     try:
-        parsed = dict(json.loads(text))
+        parsed = list(json.loads(text))
     except ValueError as error:
         raise GuestError(f"seed {seed}: the document is not JSON: {error}") from error
-    if (failed := parsed["iperf3"].get("error")) is not None:  # its exit status is 0 all the same
-        raise GuestError(f"seed {seed}: iperf3: {failed}")
+    for each in (group for document in parsed for group in document["iperf3"]):
+        if (failed := each.get("error")) is not None:  # its exit status is 0 all the same
+            raise GuestError(f"seed {seed}: iperf3: {failed}")
     return parsed
-
-
-def said(packages: Packages, archive: Path, seed: int, limit_s: float) -> str:
-    """Boots the guest and returns what it prints between its marker lines."""
-    line: list[str | Path] = [*packages.loader(), packages.program("qemu-system-x86_64")]
-    for folder in ("usr/share/qemu", "usr/share/seabios"):
-        line += ["-L", packages.file(folder)]
-    line += ["-machine", "q35", "-m", "1024", "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"]
-    # Translated, one processor, no randomness but the seed's, and a clock that counts instructions: repeatable.
-    line += ["-accel", "tcg,thread=single", "-cpu", "max,-rdrand,-rdseed", "-seed", str(seed)]
-    # Recording, though nobody reads the record: without it qemu's main thread may move the clock to the next timer
-    # while the processor's thread, which has just halted, has not yet added its last instructions; the clock is then
-    # late.
-    icount = "shift=0,sleep=off,rr=record,rrfile=/dev/null"
-    line += ["-rtc", "base=2026-01-01,clock=vm", "-icount", icount]
-    line += ["-kernel", packages.file(f"boot/vmlinuz-{packages.kernel}"), "-initrd", archive]
-    environment = {"QEMU_MODULE_DIR": str(packages.file("usr/lib/x86_64-linux-gnu/qemu"))}
-    # The kernel stirs its command line into its random numbers before it draws any; qemu's seed alone changes none.
-    line += ["-append", f"console=ttyS0 quiet panic=-1 ipv6.disable=1 oracle.seed={seed}"]
-    try:
-        done = subprocess.run(line, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s)
-    except subprocess.TimeoutExpired as error:
-        raise GuestError(f"seed {seed}: no end after {limit_s:.0f} s; {_tail(error.stdout)}") from error
-    text = done.stdout.decode(errors="replace").replace("\r", "")
-    document = re.search(r"^penstock-oracle begin\n(.*)^penstock-oracle end$", text, re.DOTALL | re.MULTILINE)
-    if document is None:
-        raise GuestError(f"seed {seed}: {_tail(done.stdout) or _tail(done.stderr)}")
-    return document[1]
-
-
-def _tail(output: bytes | None) -> str:
-    """The last lines of a console."""
-    lines = (output or b"").decode(errors="replace").replace("\r", "").strip().splitlines()
-    return "\n".join(lines[-80:])
 
 
 def kernel_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
     """What the looks at the qdisc say of the window between the first and the last of them."""
-    looks = [qdisc for look in document["samples"] for qdisc in look if qdisc["kind"] == setting.queue]
-    first, last = looks[0], looks[-1]
+    looks = document["samples"]
+    first, last = (each[-1] for each in (looks[0], looks[-1]))
+    ends = ([each["backlog"], each["qlen"], each["options"].get("probability")] for each in (first, last))
+    waiting = [next(ends), *looks[1:-1], next(ends)]
     seconds = (document["times_us"][-1] - document["times_us"][0]) / 1e6
-
-    def rate(*counters: str) -> float:
-        change = int(sum(last[counter] - first[counter] for counter in counters))
-        return change / float(seconds)
-
-    queue = [look["qlen"] for look in looks]
-    red = setting.queue == "red"
+    queue = sorted(look[1] for look in waiting)
     found: Metrics = {
         "queue_mean_pkts": statistics.mean(queue),
         "queue_sd_pkts": statistics.pstdev(queue),
-        "queue_mean_bytes": statistics.mean(look["backlog"] for look in looks),
-        "marks_per_s": rate("marked" if red else "ecn_mark"),
-        "drops_per_s": rate("early", "pdrop") if red else rate("drops"),
-        "utilization": rate("bytes") * 8 / setting.rate_bps,
+        "queue_p99_pkts": queue[math.ceil(0.99 * len(queue)) - 1],
+        "marks_per_s": (_marks(last) - _marks(first)) / seconds,
+        "drops_per_s": (last["drops"] - first["drops"]) / seconds,
+        "utilization": (last["bytes"] - first["bytes"]) * 8 / seconds / setting.rate_bps,
         "goodput_bps": _goodput(document),
-        "window_mean_pkts": _window(document),
     }
-    if red:
-        found["max_p_mean"] = statistics.mean(look["options"]["probability"] for look in looks)
+    if setting.windows:
+        found["window_mean_pkts"] = _window(document)
+    if setting.kind == "red":
+        found["max_p_mean"] = statistics.mean(look[2] for look in waiting)
     return found
+
+
+def _marks(look: dict[str, Any]) -> int:
+    """What the kernel has marked; each kind counts it elsewhere."""
+    options = look["options"]
+    counted = {
+        "gred": ("forced_mark", "prob_mark"),
+        "sfq": ("prob_mark", "prob_mark_head", "forced_mark", "forced_mark_head"),
+    }.get(look["kind"], ("marked", "ecn_mark", "ecn-mark"))
+    places = {"gred": options.get("vqs"), "sfq": [options], "cake": look.get("tins")}.get(look["kind"]) or [look]
+    return sum(place.get(name, 0) for place in places for name in counted)
 
 
 def router_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
     """The same metrics, as the router counted them over its measured window; what it does not have is left out."""
     found = _penstock(document["router"]["metrics"], setting)
-    # A qdisc's backlog holds the packet that waits for tbf's tokens, which is the one in service: as often as the link
-    # is busy.
-    found["queue_mean_pkts"] = (found["queue_mean_pkts"] or 0) + (found["utilization"] or 0)
-    return found | {
-        "goodput_bps": _goodput(document),
-        "window_mean_pkts": _window(document),
-    }
+    found["goodput_bps"] = _goodput(document)
+    return found | ({"window_mean_pkts": _window(document)} if setting.windows else {})
 
 
 def _penstock(metrics: dict[str, Any], setting: Setting) -> Metrics:
@@ -320,6 +297,7 @@ def _penstock(metrics: dict[str, Any], setting: Setting) -> Metrics:
     return {
         "queue_mean_pkts": metrics["queue_mean_pkts"],
         "queue_sd_pkts": metrics.get("queue_sd_pkts"),
+        "queue_p99_pkts": metrics.get("queue_p99_pkts"),
         "marks_per_s": metrics["marks_ce"] / seconds,
         "drops_per_s": sum(metrics[kind] for kind in drops) / seconds,
         "utilization": metrics["utilization"],
@@ -327,10 +305,12 @@ def _penstock(metrics: dict[str, Any], setting: Setting) -> Metrics:
     }
 
 
-def simulated(setting: Setting) -> list[Metrics]:
+def simulated(setting: Setting, state: State) -> list[Metrics]:
     """The same metrics of the simulator's runs, under `profile = "linux"`."""
-    written = setting.scenario(simulated=True)
+    written = setting.scenario(state, simulated=True)
     scenario = Scenario.from_toml("".join(f"{key} = {literal(value)}\n" for key, value in written.items()))
+    if not setting.windows:
+        return [_penstock(run.metrics, setting) for run in penstock.run(scenario, seeds=SIMULATED_SEEDS).runs]
     result = penstock.run(scenario, seeds=SIMULATED_SEEDS, series="100 ms")
     windows: dict[int, list[float]] = {run.seed: [] for run in result.runs}
     for row in result.series("cwnd").to_pylist():
@@ -344,13 +324,13 @@ def simulated(setting: Setting) -> list[Metrics]:
 
 def _window(document: dict[str, Any]) -> float:
     """The mean of the flows' windows, which iperf3 looks at every 0.1 s, in segments."""
-    measured = (each for each in document["iperf3"]["intervals"] if not each["sum"]["omitted"])
+    measured = (each for each in document["iperf3"][0]["intervals"] if not each["sum"]["omitted"])
     windows = [stream["snd_cwnd"] for each in measured for stream in each["streams"]]
     return float(statistics.mean(windows)) / SEGMENT
 
 
 def _goodput(document: dict[str, Any]) -> float:
-    return float(document["iperf3"]["end"]["sum_received"]["bits_per_second"])
+    return sum(float(group["end"]["sum_received"]["bits_per_second"]) for group in document["iperf3"])
 
 
 def summary(runs: Sequence[Metrics]) -> dict[str, Estimate]:
@@ -399,57 +379,91 @@ def shown(estimate: Estimate) -> str:
 
 
 def run(
-    setting: Setting,
+    settings: Sequence[Setting],
     seeds: Sequence[int],
     cache: Path,
     kernel: bool,
     router: Path | None,
     simulator: bool = False,
     keep: Path | None = None,
-) -> dict[str, Any]:
-    """Boots the guest once a seed and bottleneck, runs the simulator, and returns all that was measured; timings go to
-    stderr.
+) -> list[dict[str, Any]]:
+    """Boots the guest once a seed and bottleneck, each time for all settings, runs the simulator, and returns what was
+    measured of each setting; timings go to stderr.
 
     keep: a folder with what the guests said. One that is the same to the byte is not booted again for the same seed.
     """
     fetched = packages(cache)
+    built = {name: module(fetched, cache, name) for name in BUILT if any(name in each.modules() for each in settings)}
+    wanted = list(dict.fromkeys(name for each in settings for name in each.modules() if name not in built))
+    states = queues(settings, fetched, wanted, built, keep)
     kinds: list[tuple[str, Path | None, Callable[[dict[str, Any], Setting], Metrics]]] = []
     if kernel:
         kinds.append(("kernel", None, kernel_metrics))
     if router is not None:
         kinds.append(("router", router, router_metrics))
-    shown = ("qemu-system-x86", "iproute2", "iperf3")
-    results: dict[str, Any] = {
-        "settings": asdict(setting),
-        "release": fetched.kernel,
-        "packages": {name: fetched.versions[name] for name in shown},
-    }
+    named = ("qemu-system-x86", "iproute2", "iperf3")
+    results: list[dict[str, Any]] = [
+        {
+            "settings": asdict(setting),
+            "release": fetched.kernel,
+            "packages": {name: fetched.versions[name] for name in named},
+        }
+        for setting in settings
+    ]
+    limit_s = 300 + 20 * sum(each.duration_s for each in settings)
+    for name, program, metrics in kinds:
+        content = image(fetched, texts(settings, states, program is None), program, wanted=wanted, built=built)
+
+        def of(seed: int, name: str = name, content: bytes = content) -> list[dict[str, Any]]:
+            return _kept(keep, content, seed, lambda archive: boot(fetched, archive, seed, limit_s), name)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            documents = list(pool.map(of, seeds))
+        for setting, result, runs in zip(settings, results, zip(*documents, strict=True), strict=True):
+            try:
+                found = [metrics(document, setting) for document in runs]
+            except (KeyError, IndexError) as error:
+                raise GuestError(f"{name}, {setting.qdisc[0]}: the guest's document has no {error}") from error
+            result[name] = {"seeds": list(seeds), "runs": found, "summary": summary(found)}
+    if simulator:
+        for setting, state, result in zip(settings, states, results, strict=True):
+            found = simulated(setting, state)
+            result["simulator"] = {"runs": found, "summary": summary(found)}
+    return results
+
+
+def queues(
+    settings: Sequence[Setting],
+    fetched: Packages,
+    wanted: Sequence[str],
+    built: Mapping[str, bytes],
+    keep: Path | None = None,
+) -> list[State]:
+    """What the kernel shows of each setting's queue before anything is sent."""
+    cases = [[*(f"tc {line}" for line in setting.lines(DEVICE)), "show"] for setting in settings]
+    content = image(fetched, {"cases": states.lines(cases)}, None, "states.sh", wanted, built)
+    answers = _kept(keep, content, 1, lambda archive: states.answers(fetched, archive), "queues")
+    found = [states.read(answer) for answer in answers]
+    for setting, state in zip(settings, found, strict=True):
+        if isinstance(state, str):
+            raise GuestError(f"{setting.qdisc}: {state}")
+    return [state.document for state in found if not isinstance(state, str)]
+
+
+def _kept(keep: Path | None, content: bytes, seed: int, ask: Callable[[Path], Said], name: str) -> Said:
+    """What a guest says, which is asked once."""
+    kept = None if keep is None else keep / f"{hashlib.sha256(content).hexdigest()[:16]}-{seed}.json"
+    if kept is not None and kept.is_file():
+        return cast(Said, json.loads(kept.read_bytes()))
+    begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="penstock-oracle-") as folder:
         archive = Path(folder) / "initramfs.gz"
-        for name, program, metrics in kinds:
-            content = image(fetched, texts(setting, program is None), program, wanted=setting.modules())
-            archive.write_bytes(content)
-            guest = hashlib.sha256(content).hexdigest()
-            runs = []
-            for seed in seeds:
-                kept = None if keep is None else keep / f"{guest[:16]}-{seed}.json"
-                if kept is not None and kept.is_file():
-                    document = json.loads(kept.read_bytes())
-                else:
-                    begin = time.monotonic()
-                    document = boot(fetched, archive, seed, limit_s=120 + 20 * setting.duration_s)
-                    print(f"{name}, seed {seed}: {time.monotonic() - begin:.1f} s", file=sys.stderr)
-                    if kept is not None:
-                        write(kept, json.dumps(document).encode())
-                try:
-                    runs.append(metrics(document, setting))
-                except (KeyError, IndexError) as error:
-                    raise GuestError(f"{name}, seed {seed}: the guest's document has no {error}") from error
-            results[name] = {"guest": guest, "seeds": list(seeds), "runs": runs, "summary": summary(runs)}
-    if simulator:
-        runs = simulated(setting)
-        results["simulator"] = {"runs": runs, "summary": summary(runs)}
-    return results
+        archive.write_bytes(content)
+        found = ask(archive)
+    print(f"{name}, seed {seed}: {time.monotonic() - begin:.1f} s", file=sys.stderr)
+    if kept is not None:
+        write(kept, json.dumps(found).encode())
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -458,9 +472,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     setting = Setting(
         rate_bps=options.rate,
         delay_s=options.delay,
+        groups=(Flows(number=options.flows, cc=options.cc, ecn=options.ecn),),
+        qdisc=tuple(options.qdisc or [RED]),
         duration_s=options.duration,
         warmup_s=options.duration // 4 if options.warmup is None else options.warmup,
-        **{name: getattr(options, name) for name in ("flows", "cc", "queue", "ecn", "adaptive", "bucket", *RED)},
     )
     try:
         _check(setting, options)
@@ -469,7 +484,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         results = run(
-            setting, options.seeds, options.cache, options.kernel, options.penstock, options.simulated, options.keep
+            [setting], options.seeds, options.cache, options.kernel, options.penstock, options.simulated, options.keep
         )
     except UnavailableError as error:
         print(f"oracle.py: {error}", file=sys.stderr)
@@ -478,24 +493,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"oracle.py: {error}", file=sys.stderr)
         return 1
     if options.json is not None:
-        write(options.json, (json.dumps(results, indent=1) + "\n").encode())
-    print(table(results), end="")
+        write(options.json, (json.dumps(results[0], indent=1) + "\n").encode())
+    print(table(results[0]), end="")
     return 0
 
 
-#: RED's parameters, as tc names them.
-RED = {
-    "min": "bytes; below it nothing is signalled",
-    "max": "bytes; from it on everything is",
-    "limit": "bytes of buffer",
-    "avpkt": "bytes of a packet",
-    "burst": "packets that may come at once; the weight follows from it",
-    "probability": "max_p, at the start where adaptive",
-}
-
-
 def _parser() -> argparse.ArgumentParser:
-    default = Setting()
+    default, flows = Setting(), Flows()
     parser = argparse.ArgumentParser(prog="oracle.py", description=(__doc__ or "").split("\n")[0], allow_abbrev=False)
     which = parser.add_argument_group("sides (one or more)")
     which.add_argument("--kernel", action="store_true", help="tbf and the kernel's queue discipline")
@@ -504,20 +508,15 @@ def _parser() -> argparse.ArgumentParser:
     load = parser.add_argument_group("load")
     load.add_argument("--rate", type=_rate, default=default.rate_bps, help="bottleneck, as tc writes it (10mbit)")
     load.add_argument("--delay", type=_delay, default=default.delay_s, help="one way, as tc writes it (20ms)")
-    load.add_argument("--bucket", type=int, default=default.bucket, help="bytes that tbf lets go at once (%(default)s)")
-    load.add_argument("--flows", type=int, default=default.flows, help="TCP connections (%(default)s)")
-    load.add_argument("--cc", choices=CONTROLS, default=default.cc, help="congestion control (%(default)s)")
+    load.add_argument("--flows", type=int, default=flows.number, help="TCP connections (%(default)s)")
+    load.add_argument("--cc", choices=CONTROLS, default=flows.cc, help="congestion control (%(default)s)")
+    load.add_argument("--ecn", action="store_true", help="the flows are ECN-capable")
     load.add_argument("--duration", type=int, default=default.duration_s, help="seconds of the guest (%(default)s)")
     load.add_argument("--warmup", type=int, help="seconds of it that are not measured (a quarter)")
     load.add_argument("--seeds", type=seeds, default=[7, 8, 9], help="qemu's, one run each (7,8,9)")
     queue = parser.add_argument_group("queue discipline")
-    queue.add_argument("--queue", choices=("red", "fq_codel"), default=default.queue, help="(%(default)s)")
-    queue.add_argument("--ecn", action="store_true", help="the flows are ECN-capable, and it marks")
-    red = parser.add_argument_group("RED")
-    red.add_argument("--adaptive", action="store_true", help="max_p adapts itself")
-    for name, text in RED.items():
-        value = getattr(default, name)
-        red.add_argument(f"--{name}", type=type(value), default=value, help=f"{text} (%(default)s)")
+    text = "its name and parameters, as tc takes them; again: what is then changed [RED, from 15000 to 45000 bytes]"
+    queue.add_argument("--qdisc", action="append", metavar="LINE", help=text)
     files = parser.add_argument_group("files")
     files.add_argument("--json", type=Path, metavar="OUT", help="results, every run")
     files.add_argument("--keep", type=Path, metavar="DIR", help="what the guests said, which is not asked for again")
@@ -529,28 +528,19 @@ def _check(setting: Setting, options: argparse.Namespace) -> None:
     """Raises `ValueError` for what no run can have."""
     if not options.kernel and options.penstock is None and not options.simulated:
         raise ValueError("name a side: --kernel, --penstock PATH, --simulated or several")
-    if setting.adaptive and setting.queue != "red":
-        raise ValueError(f"--adaptive: not with --queue {setting.queue}")
     if options.penstock is not None and not options.penstock.is_file():
         raise ValueError(f"--penstock {options.penstock}: no such file")
     if options.json is not None and options.json.is_dir():
         raise ValueError(f"--json {options.json}: is a folder")
-    if not 1 <= setting.flows <= 128:
-        raise ValueError(f"--flows {setting.flows}: must be in [1, 128]")
+    if not 1 <= options.flows <= 128:
+        raise ValueError(f"--flows {options.flows}: must be in [1, 128]")
     if not 1 <= setting.warmup_s < setting.duration_s:
         found = f"{setting.warmup_s} of --duration {setting.duration_s}"
         raise ValueError(f"--warmup {found}: must be at least 1 and below the duration")
     if setting.warmup_s > 60:
         raise ValueError(f"--warmup {setting.warmup_s}: must be at most 60, as iperf3 has it")
-    if not 0 < setting.min < setting.max <= setting.limit:
-        raise ValueError("--min must be above 0 and below --max, --max at most --limit")
-    if setting.bucket < FRAME:
-        raise ValueError(f"--bucket {setting.bucket}: must be at least {FRAME}, a frame")
-    if setting.avpkt < 1 or setting.burst < 1:
-        raise ValueError("--avpkt and --burst must be at least 1")
-    if not 0 < setting.probability <= 1:
-        raise ValueError(f"--probability {setting.probability}: must be in (0, 1]")
-    setting.wlog()
+    if not setting.qdisc[0].strip():
+        raise ValueError("--qdisc: names none")
 
 
 def _quantity(text: str, units: dict[str, float], example: str) -> float:
