@@ -20,6 +20,7 @@ import disciplines
 import image
 import netlink
 import oracle
+import pairs
 from conftest import ROOT
 from penstock.model.scenario import Scenario, literal
 
@@ -183,7 +184,7 @@ def test_a_pair_agrees_by_the_bound_or_by_the_interval() -> None:
         (estimate(10, 1.0), estimate(11.5, 1.0), "no"),
         (estimate(0, 0), estimate(0.1, 0.01), "no"),
     ]:
-        assert controls.agrees(kernel, simulated) == how
+        assert pairs.agrees(kernel, simulated) == how
 
 
 def test_the_message_is_as_long_as_its_parts_say() -> None:

@@ -1,26 +1,18 @@
 """Congestion controls in Debian's kernel and in Penstock's simulator, through RED and FQ-CoDel: the table in README.md.
 
-Each case is a run of oracle.py with `--kernel --simulated`. A pair agrees where the simulator's mean is within 10 % of
-the kernel's, or where the two differ by less than the joint 95 % interval.
+Each case is a run of oracle.py with `--kernel --simulated`; pairs.py says when a pair agrees.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import math
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import oracle
-from debian import UnavailableError
+import pairs
 from image import HERE, write
-from machine import GuestError
-
-#: Within this part of the kernel's mean the simulator's agrees.
-BOUND = 0.1
 
 #: What has to agree.
 JUDGED = ("queue_mean_pkts", "marks_per_s", "drops_per_s")
@@ -43,9 +35,8 @@ _LARGE = _RED.format(limit=600_000, min=60_000, max=180_000, burst=60, max_p=0.0
 
 def _case(cc: str, queue: str, ecn: bool = True, number: int = 4, **more: Any) -> oracle.Setting:
     flows = oracle.Flows(number=number, cc=cc, ecn=ecn)
-    return oracle.Setting(
-        groups=(flows,), qdisc=(f"{queue} {'ecn' if ecn or queue == 'fq_codel' else ''}".strip(),), **more
-    )
+    line = f"{queue} ecn" if ecn or queue == "fq_codel" else queue
+    return oracle.Setting(groups=(flows,), qdisc=(line,), **more)
 
 
 #: The cases by name. Vegas has drops to answer, since Linux's would answer marks as Reno does; the others have marks.
@@ -68,80 +59,31 @@ CASES = {
 }
 
 
-def agrees(kernel: oracle.Estimate, simulated: oracle.Estimate) -> str:
-    """How: "yes", "interval", or "no"."""
-    difference = abs(float(simulated["mean"] or 0) - float(kernel["mean"] or 0))
-    if difference <= BOUND * abs(float(kernel["mean"] or 0)):
-        return "yes"
-    joint = math.hypot(float(kernel["ci95"] or 0), float(simulated["ci95"] or 0))
-    return "interval" if difference <= joint else "no"
-
-
-def rows(results: dict[str, dict[str, Any]]) -> str:
-    """The table as Markdown."""
-    head = ["case", "queue, packets", "marks/s", "drops/s", "utilization", "window"]
-    lines = [head, ["---"] * len(head)]
-    for name, result in results.items():
-        sides = [result[side]["summary"] for side in ("kernel", "simulator")]
-        row = [name]
-        for metric in (*JUDGED, *BESIDE):
-            kernel, simulated = (side[metric] for side in sides)
-            if not kernel["mean"] and not simulated["mean"]:
-                row.append("0")
-                continue
-            text = f"{oracle.shown(kernel)} → {oracle.shown(simulated)}"
-            if kernel["mean"]:
-                text += f", {oracle.difference(kernel, simulated):+.1f} %"
-            if metric in JUDGED:
-                how = agrees(kernel, simulated)
-                text = {"yes": text, "interval": f"{text} *i*", "no": f"**{text}**"}[how]
-            row.append(text)
-        lines.append(row)
-    return "".join(f"| {' | '.join(row)} |\n" for row in lines)
-
-
 def block(results: dict[str, dict[str, Any]]) -> str:
     """What README.md has between its two lines."""
     first = next(iter(results.values()))
-    judged = [
-        agrees(*(result[side]["summary"][metric] for side in ("kernel", "simulator")))
-        for result in results.values()
-        for metric in JUDGED
-        if any(result[side]["summary"][metric]["mean"] for side in ("kernel", "simulator"))
-    ]
+    judged = [how for result in results.values() for how in pairs.judged(result, JUDGED).values()]
     how = f"{judged.count('yes')} within 10 %, {judged.count('interval')} by the interval alone"
     seeds = ", ".join(str(seed) for seed in first["kernel"]["seeds"])
     text = f"Linux {first['release']}, seeds {seeds}; {oracle.SIMULATED_SEEDS} simulated.\n"
     text += f"Of {len(judged)} pairs {len(judged) - judged.count('no')} agree: {how}.\n"
-    return f"{text}\n{rows(results)}"
+    head = ["case", "queue, packets", "marks/s", "drops/s", "utilization", "window"]
+    rows = ([name, *pairs.cells(result, JUDGED, BESIDE)] for name, result in results.items())
+    return f"{text}\n{pairs.table(head, rows)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit status."""
-    parser = argparse.ArgumentParser(prog="controls.py", description=(__doc__ or "").split("\n")[0], allow_abbrev=False)
-    parser.add_argument("--seeds", type=oracle.seeds, default=[7, 8, 9, 10, 11], help="qemu's (7,8,9,10,11)")
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="results; what guests said is kept there"
-    )
-    parser.add_argument("--cache", type=Path, default=oracle.CACHE, help="unpacked packages (~/.cache/penstock-oracle)")
-    options = parser.parse_args(arguments)
-    try:
-        found = oracle.run(
-            list(CASES.values()), options.seeds, options.cache, True, None, simulator=True, keep=options.out / "guests"
-        )
-    except UnavailableError as error:
-        print(f"controls.py: {error}", file=sys.stderr)
-        return oracle.UNAVAILABLE
-    except GuestError as error:
-        print(f"controls.py: {error}", file=sys.stderr)
-        return 1
-    results = dict(zip(CASES, found, strict=True))
-    write(options.out / "controls.json", (json.dumps(results, indent=1) + "\n").encode())
-    text = block(results)
-    before, after = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    write(PAGE, f"{before}{BEGIN}\n{text}\n{END}{after.split(END)[1]}".encode())
-    print(text, end="")
-    return 0
+    options = pairs.parser("controls.py", __doc__, [7, 8, 9, 10, 11]).parse_args(arguments)
+
+    def work() -> None:
+        results = dict(zip(CASES, pairs.compared(list(CASES.values()), options), strict=True))
+        write(options.out / "controls.json", (json.dumps(results, indent=1) + "\n").encode())
+        text = block(results)
+        pairs.put(PAGE, BEGIN, END, text)
+        print(text, end="")
+
+    return oracle.status("controls.py", work)
 
 
 if __name__ == "__main__":

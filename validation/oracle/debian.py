@@ -101,7 +101,7 @@ def _current(kept: Path) -> bool:
 def _fetch(part: Path) -> None:
     root, debs = part / "root", part / "debs"
     debs.mkdir(parents=True)
-    for tool in ("apt-get", "apt-cache", "dpkg-deb"):
+    for tool in ("apt-get", "dpkg-deb"):
         if shutil.which(tool) is None:
             raise UnavailableError(f"no {tool} here: the packages come from Debian's archive")
     if (architecture := _run("dpkg", "--print-architecture").strip()) != "amd64":
@@ -134,7 +134,8 @@ class Apt:
             (folder / name).mkdir(parents=True)
         (folder / "status").touch()  # as on a machine that has nothing
         keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
-        sources = "".join(f"deb [signed-by={keys}] {_mirror()} {suite} main\n" for suite in SUITES)
+        mirror = _mirror()
+        sources = "".join(f"deb [signed-by={keys}] {mirror} {suite} main\n" for suite in SUITES)
         (folder / "sources.list").write_text(sources, encoding="utf-8")
         settings = {
             "Dir::State": folder,

@@ -1,25 +1,21 @@
 """Queue disciplines of Debian's kernel beside Penstock's: the page docs/validation-kernel.md.
 
 Each of the kernel's disciplines runs under six conditions with real TCP; our simulator runs the scenario that
-`penstock config --from tc` reads from the kernel's own state, its hosts with `profile = "linux"`. A pair agrees as in
-controls.py.
+`penstock config --from tc` reads from the kernel's own state, its hosts with `profile = "linux"`. pairs.py says when
+a pair agrees.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import oracle
-from controls import agrees
-from debian import UnavailableError
+import pairs
 from image import HERE, write
-from machine import GuestError
 
 #: What has to agree, and the heading of its column.
 JUDGED = {
@@ -28,6 +24,9 @@ JUDGED = {
     "marks_per_s": "marks/s",
     "drops_per_s": "drops/s",
 }
+
+#: Shown beside it.
+BESIDE = ("utilization",)
 
 #: The page, and the lines between which its tables stand.
 PAGE = HERE.parents[1] / "docs" / "validation-kernel.md"
@@ -70,18 +69,21 @@ def _ramp(at: Condition) -> dict[str, int]:
     return {"min": low, "max": 3 * low, "limit": 20 * low, "burst": 2 * low}
 
 
-def _red(at: Condition, more: str = "") -> str:
+def _bandwidth(at: Condition) -> str:
+    return f"probability 0.1 bandwidth {at.rate_mbps * 1000:.0f}kbit"
+
+
+def _red(at: Condition) -> str:
+    """RED's parameters in bytes."""
     numbers = _ramp(at)
     sizes = " ".join(f"{name} {numbers[name] * oracle.FRAME}" for name in ("limit", "min", "max"))
-    ecn = " ecn" if at.ecn else ""
-    rest = f"probability 0.1 bandwidth {at.rate_mbps * 1000:.0f}kbit"
-    return f"{sizes} avpkt {oracle.FRAME} burst {numbers['burst']} {rest}{ecn}{more}"
+    return f"{sizes} avpkt {oracle.FRAME} burst {numbers['burst']} {_bandwidth(at)}"
 
 
 def _choke(at: Condition) -> str:
+    """The same in packets."""
     numbers = " ".join(f"{name} {value}" for name, value in _ramp(at).items())
-    rest = f"avpkt {oracle.FRAME} probability 0.1 bandwidth {at.rate_mbps * 1000:.0f}kbit"
-    return f"choke {numbers} {rest}{' ecn' if at.ecn else ''}"
+    return f"choke {numbers} avpkt {oracle.FRAME} {_bandwidth(at)}"
 
 
 def _sfq(at: Condition) -> str:
@@ -95,21 +97,22 @@ def _sfb(at: Condition) -> str:
     return f"sfb limit 1000 {bins} increment 0.0025 decrement 0.00025"
 
 
-def _with_ecn(kind: str, no: str = "") -> Callable[[Condition], str]:
-    return lambda at: f"{kind} ecn" if at.ecn else f"{kind} {no}".strip()
+def _ecn(line: str, at: Condition, no: str = "") -> str:
+    """The line with the word for ECN; no: that for none."""
+    return f"{line} {'ecn' if at.ecn else no}".strip()
 
 
 #: tc's arguments of each discipline, then those of a change.
 DISCIPLINES: dict[str, Callable[[Condition], tuple[str, ...]]] = {
-    "codel": lambda at: (_with_ecn("codel")(at),),
-    "fq_codel": lambda at: (_with_ecn("fq_codel", "noecn")(at),),
-    "pie": lambda at: (_with_ecn("pie")(at),),
-    "fq_pie": lambda at: (_with_ecn("fq_pie")(at),),
+    "codel": lambda at: (_ecn("codel", at),),
+    "fq_codel": lambda at: (_ecn("fq_codel", at, "noecn"),),
+    "pie": lambda at: (_ecn("pie", at),),
+    "fq_pie": lambda at: (_ecn("fq_pie", at),),
     "cake": lambda _: ("cake",),
-    "red": lambda at: (f"red {_red(at)}",),
-    "red adaptive": lambda at: (f"red {_red(at, ' adaptive')}",),
-    "gred": lambda at: ("gred setup DPs 1 default 0", f"gred {_red(at).removesuffix(' ecn')} DP 0{' ecn' * at.ecn}"),
-    "choke": lambda at: (_choke(at),),
+    "red": lambda at: (_ecn(f"red {_red(at)}", at),),
+    "red adaptive": lambda at: (f"{_ecn(f'red {_red(at)}', at)} adaptive",),
+    "gred": lambda at: ("gred setup DPs 1 default 0", _ecn(f"gred {_red(at)} DP 0", at)),
+    "choke": lambda at: (_ecn(_choke(at), at),),
     "sfq": lambda at: (_sfq(at),),
     "sfb": lambda at: (_sfb(at),),
     "dualpi2": lambda _: ("dualpi2 any_ect",),
@@ -133,46 +136,23 @@ def setting(discipline: str, at: Condition) -> oracle.Setting:
     )
 
 
-def judged(result: dict[str, Any]) -> dict[str, str]:
-    """How each metric agrees that either side has."""
-    sides = [result[side]["summary"] for side in ("kernel", "simulator")]
-    return {
-        metric: agrees(*(side[metric] for side in sides))
-        for metric in JUDGED
-        if any(side[metric]["mean"] for side in sides)
-    }
-
-
 def table(results: dict[str, list[dict[str, Any]]]) -> str:
     """The pairs as Markdown, a row for each condition of each discipline."""
-    head = ["", *JUDGED.values(), "utilization"]
-    lines = [head, ["---"] * len(head)]
-    for discipline, found in results.items():
-        for at, result in zip(CONDITIONS, found, strict=False):
-            how = judged(result)
-            row = [f"{discipline}: {at}"]
-            for metric in (*JUDGED, "utilization"):
-                kernel, ours = (result[side]["summary"][metric] for side in ("kernel", "simulator"))
-                text = f"{oracle.shown(kernel)} → {oracle.shown(ours)}"
-                if kernel["mean"]:
-                    text += f", {oracle.difference(kernel, ours):+.1f} %"
-                text = {"interval": f"{text} *i*", "no": f"**{text}**"}.get(how.get(metric, "yes"), text)
-                row.append(text if kernel["mean"] or ours["mean"] else "0")
-            lines.append(row)
-    return "".join(f"| {' | '.join(row)} |\n" for row in lines)
+    rows = (
+        [f"{discipline}: {at}", *pairs.cells(result, JUDGED, BESIDE)]
+        for discipline, found in results.items()
+        for at, result in zip(CONDITIONS, found, strict=True)
+    )
+    return pairs.table(["", *JUDGED.values(), *BESIDE], rows)
 
 
-def summary(results: dict[str, list[dict[str, Any]]]) -> str:
-    """How many pairs agree, of each discipline."""
-    lines = [["discipline", *JUDGED.values(), "all"], ["---"] * (len(JUDGED) + 2)]
-    total: dict[str, list[str]] = {metric: [] for metric in JUDGED}
-    for discipline, found in results.items():
-        each = {metric: [how[metric] for how in map(judged, found) if metric in how] for metric in JUDGED}
-        for metric, how in each.items():
-            total[metric] += how
-        lines.append([discipline, *_counts(each)])
-    lines.append(["all", *_counts(total)])
-    return "".join(f"| {' | '.join(row)} |\n" for row in lines)
+def summary(judged: dict[str, list[dict[str, str]]]) -> str:
+    """How many pairs agree, of each discipline and of all."""
+    everything = {"all": [how for found in judged.values() for how in found]}
+    rows = []
+    for name, found in (judged | everything).items():
+        rows.append([name, *_counts({metric: [how[metric] for how in found if metric in how] for metric in JUDGED})])
+    return pairs.table(["discipline", *JUDGED.values(), "all"], rows)
 
 
 def _counts(each: dict[str, list[str]]) -> list[str]:
@@ -183,7 +163,8 @@ def _counts(each: dict[str, list[str]]) -> list[str]:
 def block(results: dict[str, list[dict[str, Any]]]) -> str:
     """What the page has between its two lines."""
     first = next(iter(results.values()))[0]
-    how = [each for found in results.values() for result in found for each in judged(result).values()]
+    judged = {name: [pairs.judged(result, JUDGED) for result in found] for name, found in results.items()}
+    how = [each for found in judged.values() for result in found for each in result.values()]
     agreed = len(how) - how.count("no")
     seeds = ", ".join(str(seed) for seed in first["kernel"]["seeds"])
     return f"""\
@@ -191,7 +172,7 @@ def block(results: dict[str, list[dict[str, Any]]]) -> str:
 {how.count("interval")} by the interval alone. Linux {first["release"]}, seeds {seeds}; {oracle.SIMULATED_SEEDS}
 simulated.
 
-{summary(results)}
+{summary(judged)}
 *i*: agrees by the joint interval alone. **Bold**: differs.
 
 {table(results)}"""
@@ -199,40 +180,25 @@ simulated.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="disciplines.py", description=(__doc__ or "").split("\n")[0], allow_abbrev=False
-    )
+    parser = pairs.parser("disciplines.py", __doc__, [7, 8, 9])
     parser.add_argument("disciplines", nargs="*", metavar="NAME", help=f"of {', '.join(DISCIPLINES)} [all]")
-    parser.add_argument("--seeds", type=oracle.seeds, default=[7, 8, 9], help="qemu's (7,8,9)")
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="results; what guests said is kept there"
-    )
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.name}")
-    parser.add_argument("--cache", type=Path, default=oracle.CACHE, help="unpacked packages (~/.cache/penstock-oracle)")
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.disciplines if name not in DISCIPLINES]:
         parser.error(f"{unknown[0]!r} is none of {', '.join(DISCIPLINES)}")
-    results = {}
-    try:
+
+    def work() -> None:
+        results = {}
         for name in options.disciplines or DISCIPLINES:
-            settings = [setting(name, at) for at in CONDITIONS]
             print(name, file=sys.stderr)
-            results[name] = oracle.run(
-                settings, options.seeds, options.cache, True, None, simulator=True, keep=options.out / "guests"
-            )
-    except UnavailableError as error:
-        print(f"disciplines.py: {error}", file=sys.stderr)
-        return oracle.UNAVAILABLE
-    except GuestError as error:
-        print(f"disciplines.py: {error}", file=sys.stderr)
-        return 1
-    write(options.out / "disciplines.json", (json.dumps(results, indent=1) + "\n").encode())
-    text = block(results)
-    if options.page:
-        before, after = PAGE.read_text(encoding="utf-8").split(BEGIN)
-        write(PAGE, f"{before}{BEGIN}\n{text}\n{END}{after.split(END)[1]}".encode())
-    print(text, end="")
-    return 0
+            results[name] = pairs.compared([setting(name, at) for at in CONDITIONS], options)
+        write(options.out / "disciplines.json", (json.dumps(results, indent=1) + "\n").encode())
+        text = block(results)
+        if options.page:
+            pairs.put(PAGE, BEGIN, END, text)
+        print(text, end="")
+
+    return oracle.status("disciplines.py", work)
 
 
 if __name__ == "__main__":

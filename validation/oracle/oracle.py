@@ -61,7 +61,7 @@ RED = "red limit 300000 min 15000 max 45000 avpkt 1514 burst 20 probability 0.1 
 #: Payload of a full segment, with timestamps.
 SEGMENT = 1448
 
-#: A full frame, as tbf counts it.
+#: A full frame, as htb counts it.
 FRAME = 1514
 
 #: Half-widths of Student's 95 % interval in standard errors, for 1, 2, … degrees of freedom; the last serves for more.
@@ -251,9 +251,9 @@ def boot(packages: Packages, archive: Path, seed: int, limit_s: float) -> list[d
 def kernel_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
     """What the looks at the qdisc say of the window between the first and the last of them."""
     looks = document["samples"]
-    first, last = (each[-1] for each in (looks[0], looks[-1]))
-    ends = ([each["backlog"], each["qlen"], each["options"].get("probability")] for each in (first, last))
-    waiting = [next(ends), *looks[1:-1], next(ends)]
+    first, last = looks[0][-1], looks[-1][-1]
+    begin, end = ([each["backlog"], each["qlen"], each["options"].get("probability")] for each in (first, last))
+    waiting = [begin, *looks[1:-1], end]
     seconds = (document["times_us"][-1] - document["times_us"][0]) / 1e6
     queue = sorted(look[1] for look in waiting)
     found: Metrics = {
@@ -442,7 +442,7 @@ def queues(
     """What the kernel shows of each setting's queue before anything is sent."""
     cases = [[*(f"tc {line}" for line in setting.lines(DEVICE)), "show"] for setting in settings]
     content = image(fetched, {"cases": states.lines(cases)}, None, "states.sh", wanted, built)
-    answers = _kept(keep, content, 1, lambda archive: states.answers(fetched, archive), "queues")
+    answers = _kept(keep, content, 1, lambda archive: states.answers(fetched, archive, cases), "queues")
     found = [states.read(answer) for answer in answers]
     for setting, state in zip(settings, found, strict=True):
         if isinstance(state, str):
@@ -482,19 +482,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"oracle.py: {error}", file=sys.stderr)
         return 2
+
+    def work() -> None:
+        sides = (options.kernel, options.penstock, options.simulated)
+        [result] = run([setting], options.seeds, options.cache, *sides, options.keep)
+        if options.json is not None:
+            write(options.json, (json.dumps(result, indent=1) + "\n").encode())
+        print(table(result), end="")
+
+    return status("oracle.py", work)
+
+
+def status(program: str, work: Callable[[], None]) -> int:
+    """The exit status of a command's work; says what it lacked, or what failed."""
     try:
-        results = run(
-            [setting], options.seeds, options.cache, options.kernel, options.penstock, options.simulated, options.keep
-        )
+        work()
     except UnavailableError as error:
-        print(f"oracle.py: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return UNAVAILABLE
     except GuestError as error:
-        print(f"oracle.py: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return 1
-    if options.json is not None:
-        write(options.json, (json.dumps(results[0], indent=1) + "\n").encode())
-    print(table(results[0]), end="")
     return 0
 
 
@@ -502,7 +510,7 @@ def _parser() -> argparse.ArgumentParser:
     default, flows = Setting(), Flows()
     parser = argparse.ArgumentParser(prog="oracle.py", description=(__doc__ or "").split("\n")[0], allow_abbrev=False)
     which = parser.add_argument_group("sides (one or more)")
-    which.add_argument("--kernel", action="store_true", help="tbf and the kernel's queue discipline")
+    which.add_argument("--kernel", action="store_true", help="htb and the kernel's queue discipline")
     which.add_argument("--penstock", type=Path, metavar="PATH", help="the program penstock-emulate, inside the guest")
     which.add_argument("--simulated", action="store_true", help='the simulator, its hosts with profile = "linux"')
     load = parser.add_argument_group("load")

@@ -53,11 +53,7 @@ def shown(cases: Sequence[Sequence[str]], cache: Path, texts: bool = False) -> l
         archive = Path(folder) / "guest.gz"
         files = {"cases": lines(cases)} | ({"texts": b""} if texts else {})
         archive.write_bytes(image(fetched, files, None, "states.sh", MODULES))
-        said = answers(fetched, archive)
-    wanted = sum(line == "show" for case in cases for line in case)
-    if len(said) != wanted:
-        raise GuestError(f"{wanted} states are wanted, {len(said)} came: {said[-3:]}")
-    found = map(read, said)
+        found = map(read, answers(fetched, archive, cases))
     return [[next(found) for line in case if line == "show"] for case in cases]
 
 
@@ -66,9 +62,13 @@ def lines(cases: Sequence[Sequence[str]]) -> bytes:
     return "".join(f"{command}\n" for case in cases for command in (*case, "clear")).encode()
 
 
-def answers(fetched: Packages, archive: Path) -> list[str]:
-    """What the guest program says, a line for each `show`."""
-    return machine.said(fetched, archive, 1, limit_s=600).splitlines()
+def answers(fetched: Packages, archive: Path, cases: Sequence[Sequence[str]]) -> list[str]:
+    """What the guest program says, a line for each `show`. Raises `GuestError` where one is missing."""
+    said = machine.said(fetched, archive, 1, limit_s=600).splitlines()
+    wanted = sum(line == "show" for case in cases for line in case)
+    if len(said) != wanted:
+        raise GuestError(f"{wanted} states are wanted, {len(said)} came: {said[-3:]}")
+    return said
 
 
 def read(answer: str) -> State | str:
