@@ -221,9 +221,12 @@ impl Receiver {
             return Reply::Now(self.answer_syn(s));
         }
         let echoes = self.level;
-        let news = self.feedback != Feedback::None && self.take_mark(s);
+        let mut news = self.feedback != Feedback::None && self.take_mark(s);
         if SPECIAL && self.held.is_some() {
-            self.adapt(now, echoes);
+            // Linux: who has cut may have a window of one, and a mark that comes with CWR is a first.
+            let cut = self.feedback == Feedback::Echo && s.bits.cwr();
+            news |= cut;
+            self.adapt(now, if cut { Mark::None } else { echoes });
             if !news && !self.ooo.is_empty() && self.merges(now) {
                 return Reply::Later;
             }
@@ -635,6 +638,34 @@ mod tests {
                 })
                 .collect();
             assert_eq!(got, want, "{ecn:?}");
+        }
+    }
+
+    /// Linux: data with CWR are acknowledged at once; a mark that comes with them asks for two quick
+    /// ACKs, as a first does. RFC 3168 alone holds them back.
+    #[test]
+    fn who_has_cut_gets_an_ack_at_once() {
+        for (quickack, mark, want) in [
+            (2, Mark::None, [true, false, false, true, false, true]),
+            (2, Mark::Ce, [true, false, false, false, true, false]),
+            (0, Mark::Ce, [true, false, true, false, true, false]),
+        ] {
+            let p = TcpParams { delayed_ack: true, quickack, ecn: Ecn::Classic, ..<_>::default() };
+            let mut r = connected(p);
+            for seq in 1..=4 {
+                let _ = r.on_segment(Time::ZERO, &marked(seg(seq), Mark::Ce));
+            }
+            let got: Vec<bool> = (5..=10)
+                .map(|seq| {
+                    let s = if seq == 7 {
+                        marked(Segment { bits: Bits::CWR, ..seg(seq) }, mark)
+                    } else {
+                        seg(seq)
+                    };
+                    r.on_segment(Time::ZERO, &s) == Reply::Later
+                })
+                .collect();
+            assert_eq!(got, want, "quickack {quickack}, {mark:?}");
         }
     }
 
