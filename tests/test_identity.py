@@ -1,4 +1,4 @@
-"""A stored result belongs to the code that made it: what `penstock.evaluation.identity` tells apart, and what not."""
+"""A stored result belongs to the code that made it: what `penstock.runs.identity` tells apart, and what not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ import pytest
 import penstock as ps
 from penstock.cli import main
 from penstock.evaluation import candidates
-from penstock.evaluation.identity import UnidentifiedError, identity
+from penstock.model import own_file
+from penstock.runs.identity import UnidentifiedError, identity
 
 #: A discipline that leads to code and values of every kind.
 FILES = {
@@ -195,7 +196,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     put(tmp_path, FILES)
     before = {*sys.modules}
     yield tmp_path
-    candidates._LOADED.clear()
+    own_file._LOADED.clear()
     for name in {*sys.modules} - before:
         if "_of_tests" in name:
             del sys.modules[name]
@@ -498,6 +499,6 @@ def test_two_helpers_of_one_name_are_refused(project: Path, tmp_path: Path) -> N
             {f"own_{folder}_of_tests.py": FILES["base_of_tests.py"] + "\n        import twin_of_tests\n"},
         )
         (tmp_path / folder / "twin_of_tests.py").write_text(f"at = {folder!r}\n", encoding="utf-8")
-    candidates._imported(tmp_path / "a" / "own_a_of_tests.py")
+    own_file._imported(tmp_path / "a" / "own_a_of_tests.py")
     with pytest.raises(ps.ScenarioError, match="there are two modules twin_of_tests"):
-        candidates._imported(tmp_path / "b" / "own_b_of_tests.py")
+        own_file._imported(tmp_path / "b" / "own_b_of_tests.py")

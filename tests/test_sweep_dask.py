@@ -216,3 +216,19 @@ def test_a_lost_scheduler_is_an_error_and_no_hang(cluster: Any) -> None:
 def test_an_impossible_batch_is_refused(client: Any, batch: int) -> None:
     with pytest.raises(ValueError, match='"auto" or a number of runs'):
         on_dask.DaskEngine(client, batch)
+
+
+def test_a_class_of_the_user_s_own_travels_with_its_neighbours(client: Any, small: Path, tmp_path: Path) -> None:
+    """The workers have neither the file nor what it imports."""
+    (tmp_path / "travels_of_tests.py").write_text("STEP = 2\n", encoding="utf-8")
+    text = "import penstock as ps\nfrom travels_of_tests import STEP\nclass Mine(ps.Aqm):\n"
+    text += "  def __init__(self, limit: int = 4) -> None:\n    self.most = STEP * limit\n"
+    text += "  def arrive(self, now, packet, queue):\n    return ps.DROP if queue.pkts >= self.most else ps.PASS\n"
+    (tmp_path / "mine_travels_of_tests.py").write_text(text, encoding="utf-8")
+    asked: dict[str, Any] = {"aqm": f"{tmp_path / 'mine_travels_of_tests.py'}:Mine", "over": {"aqm.limit": [2, 4]}, "seeds": 3}
+    ps.sweep(small, out=tmp_path / "here", jobs=2, **asked)
+    done = ps.sweep(small, out=tmp_path / "dask", scheduler=client, **asked)
+    assert (done.ran, done.failed) == (6, 0)
+    ours, theirs = (store.read(tmp_path / name).sort_by("key") for name in ("here", "dask"))
+    assert ours.column("drops_early").to_pylist() != [0] * 6
+    assert ours.equals(theirs)

@@ -16,6 +16,7 @@ import pytest
 import penstock as ps
 from penstock.errors import Error, ScenarioError
 from penstock.judging.paired import paired
+from penstock.model.discipline import Discipline
 from penstock.tuning import rules
 from penstock.tuning.candidates import Ask, Candidate, Setting
 from penstock.tuning.compare import Ground, Standing, choose, feasible_alone, finals
@@ -285,7 +286,7 @@ def settings(kind: str, *goals: str) -> dict[str, Mapping[str, float]]:
     """Rule → values, of the first candidates for the link of this file."""
     resolved = ps.Scenario.from_toml(LINK).with_aqm(kind).resolved["aqm"]
     wanted = aims(goals or ["delay_p99_s < 20 ms"], ["utilization"], [])
-    found = rules.first_candidates(kind, space(kind, resolved, FACTS, [], []), FACTS, wanted)
+    found = rules.first_candidates(kind, space(Discipline(kind, kind), resolved, FACTS, [], []), FACTS, wanted)
     return {each.name: each.values for each in found}
 
 
@@ -319,7 +320,7 @@ def test_rules_as_first_candidates(kind: str, rule: str, values: Mapping[str, fl
 @pytest.mark.parametrize("kind", list(rules._CONSTANTS))
 def test_every_first_candidate_cites_its_source_and_is_a_scenario(kind: str) -> None:
     scenario = ps.Scenario.from_toml(LINK).with_aqm(kind)
-    searched = space(kind, scenario.resolved["aqm"], FACTS, [], [])
+    searched = space(Discipline(kind, kind), scenario.resolved["aqm"], FACTS, [], [])
     found = rules.first_candidates(kind, searched, FACTS, aims(["delay_p99_s < 20 ms"], [], []))
     assert len(found) >= (1 if kind == "avq" else 2), "AVQ's published constants are its defaults"
     for rule in found:
@@ -336,7 +337,7 @@ def test_every_kind_with_parameters_has_a_space() -> None:
         if kind in ("droptail", "custom"):
             continue
         scenario = ps.Scenario.from_toml(LINK).with_aqm(kind)
-        found = space(kind, scenario.resolved["aqm"], FACTS, [], [])
+        found = space(Discipline(kind, kind), scenario.resolved["aqm"], FACTS, [], [])
         rng = np.random.default_rng(1)
         made = 0
         for _ in range(40):
@@ -350,7 +351,7 @@ def test_every_kind_with_parameters_has_a_space() -> None:
 
 
 def test_what_must_be_in_order_is() -> None:
-    found = space("red", {}, FACTS, [], [])
+    found = space(Discipline("red", "red"), {}, FACTS, [], [])
     for corner in itertools.product((0.0, 0.5, 1.0), repeat=4):
         values = found.decode(corner)
         assert values["min_th"] + 2 <= values["max_th"]
@@ -358,13 +359,13 @@ def test_what_must_be_in_order_is() -> None:
 
 
 def test_a_setting_and_its_point_of_the_cube_are_one() -> None:
-    found = space("red", {}, FACTS, [], [])
+    found = space(Discipline("red", "red"), {}, FACTS, [], [])
     values = {"min_th": 12.0, "max_th": 38.0, "max_p": 0.123, "w_q": 0.00123}
     assert found.decode(found.encode(values)) == values
 
 
 def test_pis_two_gains_stay_close() -> None:
-    found = space("pi", {}, FACTS, [], [])
+    found = space(Discipline("pi", "pi"), {}, FACTS, [], [])
     values = {"a": 1.82e-5, "b": 1.816e-5, "q_ref": 50.0}
     again = found.decode(found.encode(values))
     assert again["b"] == pytest.approx(values["b"], rel=1e-6)
@@ -372,10 +373,10 @@ def test_pis_two_gains_stay_close() -> None:
 
 
 def test_vary_and_fix_say_what_is_searched() -> None:
-    found = space("red", {"min_th": "7 packets"}, FACTS, ["aqm.max_p=0.01..0.5", "max_th"], [])
+    found = space(Discipline("red", "red"), {"min_th": "7 packets"}, FACTS, ["aqm.max_p=0.01..0.5", "max_th"], [])
     assert [(key.name, key.low, key.high) for key in found.keys] == [("max_th", 1, 250), ("max_p", 0.01, 0.5)]
     assert found.decode([0.0, 0.0])["max_th"] == 9.0, "above the min_th that stays"
-    assert space("red", {}, FACTS, [], ["w_q"]).names == ["min_th", "max_th", "max_p"]
+    assert space(Discipline("red", "red"), {}, FACTS, [], ["w_q"]).names == ["min_th", "max_th", "max_p"]
 
 
 @pytest.mark.parametrize(
@@ -394,7 +395,7 @@ def test_vary_and_fix_say_what_is_searched() -> None:
 )
 def test_a_space_that_makes_no_sense_is_refused(kind: str, vary: Sequence[str], named: str) -> None:
     with pytest.raises(Error, match=named):
-        space(kind, {}, FACTS, vary, [])
+        space(Discipline(kind, kind), {}, FACTS, vary, [])
 
 
 # ------------------------------------------------------------------------------ the judge

@@ -525,7 +525,7 @@ def test_compare_and_plots_take_it_like_any_other(tmp_path: Path) -> None:
     for name in ("queue", "delay_cdf", "plane", "cwnd"):
         assert getattr(comparison.plot, name)().axes[0].has_data()
     with pytest.raises(ValueError, match="each once"):
-        ps.compare(small, [Threshold(8), Threshold(9)])
+        ps.compare(small, [Threshold(8), Threshold(8)])
 
 
 def test_the_resolved_scenario_names_it_and_no_file_can() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from penstock.errors import Error, ScenarioError
+from penstock.errors import Error
 
 
 def known(name: str, names: Iterable[str], what: str) -> str:
@@ -31,26 +31,6 @@ def kinds() -> list[str]:
     from penstock import _penstock
 
     return [kind["name"] for kind in json.loads(_penstock.list_json("aqm"))]
-
-
-def kind_named(name: str, where: str, instead: str) -> str:
-    """Returns `name` if it is a built-in discipline's. Raises `ScenarioError` with the nearest one otherwise; where it
-    looks like a class in a file, with what takes that.
-
-    where: the option or argument.
-    instead: what takes a class.
-    """
-    named = kinds()
-    if name in named:
-        return name
-    listed = ", ".join(named)
-    if ".py" in name or ":" in name:
-        raise ScenarioError(
-            f"{where} {name!r}: takes the built-in kinds alone, and no class in a file; {instead}; there are: {listed}"
-        )
-    near = nearest(name, named)
-    hint = f"; nearest: {near}" if near else ""
-    raise ScenarioError(f"{where} {name!r}: no discipline is called that{hint}; there are: {listed}")
 
 
 def command(*words: object) -> str:

@@ -6,7 +6,9 @@
 
 use penstock_aqm::{Aqm, Common, Context, Ecn, Level, Packet, Queue, Reason, Service, Verdict};
 use penstock_sim::{Abort, Start, UserAqm, UserError};
-use penstock_units::param::Params as _;
+use penstock_units::param::{
+    Param, Params as _, Ty, Value, Values, NUMBER, PARAM, REQUIRED, WHOLE,
+};
 use penstock_units::{Duration, QueueLen, Rng, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi::PyTuple_SetItem;
@@ -14,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyMapping, PyTuple, PyType};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The packet that a discipline decides about. One object serves all calls: copy what is to be
 /// kept.
@@ -140,15 +142,98 @@ impl Stream {
     }
 }
 
-/// A discipline of the core from an instance of `penstock.Aqm`, of which every run gets a deep
-/// copy.
-pub fn user_aqm(object: Py<PyAny>, name: &str) -> UserAqm {
-    UserAqm::new(format!("python:{name}"), move |start| {
+/// A discipline written in Python, as scenarios take it.
+#[pyclass(frozen, name = "UserAqm", module = "penstock._penstock")]
+pub struct Own {
+    pub inner: UserAqm,
+}
+
+#[pymethods]
+impl Own {
+    /// From a class or an instance of `penstock.Aqm`; every run gets a deep copy of what `settle`
+    /// returns. Results call it `python:` and the name.
+    ///
+    /// `params` declares its parameters: name, type (`int`, `float`, `bool`, `str`, `word`), words,
+    /// default as a TOML literal; no default is either automatic or `required`. `refused`: names that
+    /// are none, and why. `settle` is called with the values of the parameters, by name, and
+    /// returns the instance with them.
+    #[new]
+    fn new(
+        object: Py<PyAny>,
+        name: &str,
+        params: Vec<Declared>,
+        refused: Vec<(String, String)>,
+        settle: Py<PyAny>,
+    ) -> Self {
+        let params = declared(params);
+        let title = name.to_owned();
+        let settled = move |values: &Values| {
+            Python::attach(|py| {
+                let given = PyDict::new(py);
+                for (name, value) in values.iter() {
+                    match value {
+                        Value::Bool(b) => given.set_item(name, b)?,
+                        Value::Int(n) => given.set_item(name, n)?,
+                        Value::Num(x) => given.set_item(name, x)?,
+                        Value::Word(text) => given.set_item(name, text)?,
+                        _ => {} // no parameter declared here has another type
+                    }
+                }
+                Ok(of_instance(settle.call1(py, (given,))?, &title))
+            })
+            .map_err(|error: PyErr| {
+                let said = Python::attach(|py| error.value(py).to_string());
+                UserError::from(said)
+            })
+        };
+        Own { inner: of_instance(object, name).declaring(params, refused, settled) }
+    }
+}
+
+/// Name, type, words and default of a parameter, and whether it is required.
+type Declared = (String, String, Vec<String>, Option<String>, bool);
+
+/// Declarations live as long as the process: there are few, one for each class and its defaults.
+fn declared(params: Vec<Declared>) -> &'static [Param] {
+    static KNOWN: Mutex<Vec<(Vec<Declared>, &'static [Param])>> = Mutex::new(vec![]);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, table)) = known.iter().find(|(declared, _)| *declared == params) {
+        return table;
+    }
+    let param = |(name, ty, words, default, required): &Declared| Param {
+        name: interned(name.clone()),
+        ty: match ty.as_str() {
+            "int" => WHOLE,
+            "float" => NUMBER,
+            "bool" => Ty::Bool,
+            "word" => {
+                Ty::Word(Vec::leak(words.iter().map(|word| interned(word.clone())).collect()))
+            }
+            _ => Ty::Text,
+        },
+        default: default.clone().map(interned),
+        auto: if *required { REQUIRED } else { "" },
+        ..PARAM
+    };
+    let table: &'static [Param] = Vec::leak(params.iter().map(param).collect());
+    known.push((params, table));
+    table
+}
+
+fn of_instance(object: Py<PyAny>, name: &str) -> UserAqm {
+    let origin = Python::attach(|py| object.clone_ref(py));
+    let made = UserAqm::new(format!("python:{name}"), move |start| {
         Python::attach(|py| match PyAqm::new(object.bind(py), start) {
             Ok(made) => Ok(Box::new(made) as Box<dyn Aqm + Send>),
             Err(error) => Err(Box::new(error) as UserError),
         })
-    })
+    });
+    made.made_from(Arc::new(origin))
+}
+
+/// The instance that a discipline was made from.
+pub fn instance(own: &UserAqm) -> Option<&Py<PyAny>> {
+    own.origin().and_then(|origin| origin.downcast_ref())
 }
 
 /// The packet and the queue that methods are given.

@@ -116,6 +116,7 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<run::RunResult>()?;
     m.add_class::<aqm::PacketView>()?;
     m.add_class::<aqm::QueueView>()?;
+    m.add_class::<aqm::Own>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::document, m)?)?;
     m.add_function(wrap_pyfunction!(run::warnings, m)?)?;

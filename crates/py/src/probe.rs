@@ -1,8 +1,9 @@
 //! The discipline of a scenario by itself.
 
 use crate::errors::scenario_error;
+use crate::run::own_error;
 use crate::scenario::Scenario;
-use penstock_scenario::{Counts, Probe};
+use penstock_scenario::{Counts, Probe, ProbeError};
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -38,6 +39,9 @@ pub fn probe(
     let window = Duration::from_secs_f64(window_s);
     let how = Probe { queue, load, capable, flows, from, window, runs };
     let scenario = &scenario.get().inner;
-    let counts = py.detach(|| scenario.probe(&how)).map_err(|e| scenario_error(&e))?;
+    let counts = py.detach(|| scenario.probe(&how)).map_err(|error| match error {
+        ProbeError::Scenario(error) => scenario_error(&error),
+        ProbeError::Own(error) => own_error(error),
+    })?;
     Ok(counts.iter().map(|c: &Counts| (c.packets, c.incipient, c.ce, c.dropped)).collect())
 }

@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use penstock_scenario::{run_many, BatchError, Progress};
 use penstock_sim::{
     no_models, page_table, AccessParts, BandResult, Column, FlowResult, LinkResult, Of, PageResult,
-    Table, LINK_METRICS, METRICS, PAGE_METRICS,
+    Table, UserError, LINK_METRICS, METRICS, PAGE_METRICS,
 };
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
@@ -66,10 +66,15 @@ fn raised(error: BatchError<PyErr, PyErr>) -> PyErr {
     match error {
         BatchError::Prepare(error) | BatchError::Told(error) => error,
         BatchError::Run(error) => SimulationError::new_err(error.to_string()),
-        BatchError::Custom(error) => match error.downcast::<PyErr>() {
-            Ok(raised) => *raised,
-            Err(error) => SimulationError::new_err(error.to_string()),
-        },
+        BatchError::Custom(error) => own_error(error),
+    }
+}
+
+/// The exception for what a custom discipline failed with: what it raised, where it is in Python.
+pub fn own_error(error: UserError) -> PyErr {
+    match error.downcast::<PyErr>() {
+        Ok(raised) => *raised,
+        Err(error) => SimulationError::new_err(error.to_string()),
     }
 }
 

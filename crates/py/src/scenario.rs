@@ -1,8 +1,9 @@
 //! A checked scenario.
 
-use crate::aqm::user_aqm;
+use crate::aqm::{instance, Own};
 use crate::errors::{scenario_error, ScenarioError};
 use crate::facts::Facts;
+use penstock_sim::UserAqm;
 use pyo3::prelude::*;
 
 /// A checked scenario; nothing in it changes.
@@ -21,36 +22,44 @@ fn borrowed(changes: &[(String, String)]) -> Vec<(&str, &str)> {
     changes.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect()
 }
 
+fn inner(own: Option<Vec<Bound<'_, Own>>>) -> Vec<UserAqm> {
+    own.unwrap_or_default().iter().map(|own| own.get().inner.clone()).collect()
+}
+
 #[pymethods]
 impl Scenario {
     /// From the text of a scenario file; `file_name` stands in messages. `changes` (path and value,
-    /// as for `set_all`) are made before anything is checked.
+    /// as for `set_all`) are made before anything is checked; the parameters of `own` are keys of
+    /// its `[aqm]`, too.
     #[staticmethod]
-    #[pyo3(signature = (text, file_name, changes=None))]
+    #[pyo3(signature = (text, file_name, changes=None, own=None))]
     fn from_toml(
         text: &str,
         file_name: &str,
         changes: Option<Vec<(String, String)>>,
+        own: Option<Vec<Bound<'_, Own>>>,
     ) -> PyResult<Self> {
         made(penstock_scenario::Scenario::from_toml_with(
             text,
             file_name,
             &borrowed(&changes.unwrap_or_default()),
+            &inner(own),
         ))
     }
 
     /// From the text of a file that may be a link alone, without traffic and duration; whether it
     /// has traffic comes second.
     #[staticmethod]
-    #[pyo3(signature = (text, file_name, changes=None))]
+    #[pyo3(signature = (text, file_name, changes=None, own=None))]
     fn link_from_toml(
         text: &str,
         file_name: &str,
         changes: Option<Vec<(String, String)>>,
+        own: Option<Vec<Bound<'_, Own>>>,
     ) -> PyResult<(Self, bool)> {
         let changes = changes.unwrap_or_default();
-        let changes = borrowed(&changes);
-        let made = penstock_scenario::Scenario::link_from_toml(text, file_name, &changes);
+        let (changes, own) = (borrowed(&changes), inner(own));
+        let made = penstock_scenario::Scenario::link_from_toml(text, file_name, &changes, &own);
         let (inner, has_traffic) = made.map_err(|e| scenario_error(&e))?;
         Ok((Scenario { inner }, has_traffic))
     }
@@ -68,20 +77,33 @@ impl Scenario {
     }
 
     /// The same scenario under another discipline at the bottleneck, which takes its own keys of
-    /// `[aqm]`.
-    fn with_aqm(&self, kind: &str) -> PyResult<Self> {
-        made(self.inner.with_aqm(kind))
+    /// `[aqm]`; some of them changed (name and value, as for `set_all`).
+    #[pyo3(signature = (kind, set=None))]
+    fn with_aqm(&self, kind: &str, set: Option<Vec<(String, String)>>) -> PyResult<Self> {
+        made(self.inner.with_aqm_set(kind, &borrowed(&set.unwrap_or_default())))
     }
 
-    /// The same scenario under a discipline written in Python (an instance of `penstock.Aqm`), at
-    /// the bottleneck or in the opposite direction; results call it `python:` and the name.
-    fn with_user_aqm(&self, aqm: Py<PyAny>, name: &str, reverse: bool) -> PyResult<Self> {
-        let aqm = user_aqm(aqm, name);
+    /// The same scenario under a discipline written in Python, at the bottleneck or in the opposite
+    /// direction, with these values of its parameters (as for `set_all`).
+    fn with_user_aqm(
+        &self,
+        own: &Bound<'_, Own>,
+        set: Vec<(String, String)>,
+        reverse: bool,
+    ) -> PyResult<Self> {
+        let (aqm, set) = (own.get().inner.clone(), borrowed(&set));
         made(if reverse {
-            self.inner.with_user_reverse_aqm(aqm)
+            self.inner.with_user_reverse_aqm_set(aqm, &set)
         } else {
-            self.inner.with_user_aqm(aqm)
+            self.inner.with_user_aqm_set(aqm, &set)
         })
+    }
+
+    /// The instance of the discipline written in Python in a direction, with the values of its
+    /// parameters, and its name; `None` where there is none.
+    fn user_aqm(&self, py: Python<'_>, reverse: bool) -> Option<(Py<PyAny>, String)> {
+        let own = self.inner.user_aqm(reverse)?;
+        Some((instance(own)?.clone_ref(py), own.name().trim_start_matches("python:").into()))
     }
 
     /// How `[sweep]` chooses values of its ranges: their paths, samples, method and seed; `None`

@@ -8,10 +8,19 @@ use crate::tables::{
     self, Access, GraphLink, Group, Link, Measure, Router, Top, AQM_KIND, TOPOLOGY, TRAFFICS,
     TRAFFIC_KIND,
 };
+use crate::user::UserAqms;
 use penstock_aqm::{COMMON, KINDS};
+use penstock_sim::UserAqm;
 use penstock_units::param::{Param, Ty, Value};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// A scenario's tree, and the user disciplines whose parameters are keys of it, too.
+#[derive(Clone, Copy)]
+pub(crate) struct Tree<'a> {
+    pub root: &'a Node,
+    pub user: &'a UserAqms,
+}
 
 /// Tables of parameters that one table of the scenario may hold.
 pub(crate) type Params = Vec<&'static [Param]>;
@@ -24,11 +33,13 @@ pub(crate) struct Keys {
     /// used.
     foreign: Params,
     sections: Vec<&'static str>,
+    /// The user discipline whose keys they are.
+    user: Option<UserAqm>,
 }
 
 impl Keys {
     pub fn new(path: &str, own: Params) -> Self {
-        Keys { path: path.into(), own, foreign: vec![], sections: vec![] }
+        Keys { path: path.into(), own, foreign: vec![], sections: vec![], user: None }
     }
 
     pub fn sections(mut self, sections: &[&'static str]) -> Self {
@@ -60,6 +71,15 @@ impl Keys {
             }
         }
         first
+    }
+
+    /// Says why a name is no key, where one may take it for one. A file's table may hold it for
+    /// another kind.
+    fn refuse(&self, key: &str, origin: Origin) -> Result<()> {
+        self.user.as_ref().and_then(|user| user.refuses(key)).map_or(Ok(()), |why| {
+            let problem = Problem::Conflict(why.into());
+            Err(ScenarioError::new(origin, join(&self.path, key), problem))
+        })
     }
 
     fn unknown(&self, key: &str, origin: Origin) -> ScenarioError {
@@ -200,9 +220,16 @@ pub(crate) fn aqm_params(kind: &penstock_aqm::Kind) -> Params {
     [AQM_KIND, COMMON].into_iter().chain(kind.params.iter().copied()).collect()
 }
 
-pub(crate) fn aqm(root: &Node, path: &str) -> Result<Keys> {
-    let others = KINDS.iter().flat_map(|k| k.params).copied().collect();
-    let keys = Keys::new(path, aqm_params(aqm_kind(root, path)?)).foreign(others);
+pub(crate) fn aqm(tree: Tree<'_>, path: &str) -> Result<Keys> {
+    let kinds = KINDS.iter().flat_map(|k| k.params).copied();
+    let others = kinds.chain(tree.user.declared.iter().copied()).collect();
+    let kind = aqm_kind(tree.root, path)?;
+    let user = tree.user.at(path);
+    let own = match user {
+        Some(user) => vec![AQM_KIND, COMMON, user.params()],
+        None => aqm_params(kind),
+    };
+    let keys = Keys { user: user.cloned(), ..Keys::new(path, own).foreign(others) };
     Ok(if path.ends_with(".reverse") { keys } else { keys.sections(&["reverse"]) })
 }
 
@@ -229,9 +256,10 @@ pub(crate) fn traffic(entry: &Node, i: usize, any: bool) -> Result<Keys> {
 }
 
 /// Checks a value under a dotted path, as `[sweep]` and `[[variant]]` name it.
-pub(crate) fn at_path(root: &Node, path: &str, value: &Node) -> Result<Value> {
+pub(crate) fn at_path(tree: Tree<'_>, path: &str, value: &Node) -> Result<Value> {
     let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
-    let keys = keys_of(root, section, value.origin)?;
+    let keys = keys_of(tree, section, value.origin)?;
+    keys.refuse(key, value.origin)?;
     if keys.sections.contains(&key) {
         let problem = Problem::Conflict("is a table: name one of its keys".into());
         return Err(ScenarioError::at(value, path, problem));
@@ -240,13 +268,14 @@ pub(crate) fn at_path(root: &Node, path: &str, value: &Node) -> Result<Value> {
 }
 
 /// Returns the keys that may stand under a section's path.
-fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
+fn keys_of(tree: Tree<'_>, section: &str, origin: Origin) -> Result<Keys> {
+    let root = tree.root;
     let top = || Keys::new("", vec![Top::TABLE]).sections(SECTIONS);
     let segments: Vec<&str> = section.split('.').collect();
     match segments[..] {
         [""] => Ok(top()),
         ["measure"] => Ok(measure()),
-        ["aqm"] | ["aqm", "reverse"] => aqm(root, section),
+        ["aqm"] | ["aqm", "reverse"] => aqm(tree, section),
         ["aqm", key, _] if tables_of(key).is_some() => {
             Ok(Keys::new(section, tables_of(key).into_iter().collect()))
         }
@@ -263,9 +292,9 @@ fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
                     let (i, _) = entry_of(root, &join("topology", key), index, origin)?;
                     match inside {
                         [] => Ok(graph_entry(key, i)),
-                        ["aqm"] | ["aqm", "reverse"] if key == "link" => aqm(root, section),
+                        ["aqm"] | ["aqm", "reverse"] if key == "link" => aqm(tree, section),
                         ["aqm", wrong, ..] if key == "link" => {
-                            Err(aqm(root, &format!("topology.link.{i}.aqm"))?
+                            Err(aqm(tree, &format!("topology.link.{i}.aqm"))?
                                 .unknown(wrong, origin))
                         }
                         [wrong, ..] => Err(graph_entry(key, i).unknown(wrong, origin)),

@@ -5,9 +5,11 @@ use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
 use crate::node::{Item, Node};
 use crate::tables::{Measure, Top};
+use crate::user::UserAqms;
 use penstock_units::format_duration;
 use penstock_units::param::{Params as _, Profile};
 use penstock_units::Duration;
+use std::sync::Arc;
 
 pub(crate) mod facts;
 mod link;
@@ -34,6 +36,29 @@ pub(crate) struct Plan {
     pub aqm: Discipline,
     pub reverse: Discipline,
     pub traffic: Vec<Traffic>,
+}
+
+impl Plan {
+    /// Gives the user disciplines the values of their parameters.
+    pub fn settle(&mut self, root: &Node, user: &UserAqms) -> Result<()> {
+        for (path, planned) in [("aqm", &mut self.aqm), ("aqm.reverse", &mut self.reverse)] {
+            let Some(own) = user.at(path) else { continue };
+            let section = Section::new(root, path);
+            let values = section.fill(&vec![own.params()], Defaults::of(self.top.profile))?;
+            let settled = own.settled(&values).map_err(|error| {
+                let problem = Problem::Conflict(error.to_string());
+                ScenarioError::new(section.origin, path, problem)
+            })?;
+            for line in self.topology.links.iter_mut().filter(|line| line.place == path) {
+                line.user = Some(settled.clone());
+                let known = Arc::make_mut(&mut line.values);
+                values.iter().for_each(|(name, value)| known.set(name, value.clone()));
+            }
+            values.iter().for_each(|(name, value)| planned.values.set(name, value.clone()));
+            planned.user = Some(settled);
+        }
+        Ok(())
+    }
 }
 
 /// Reads a tree that has passed [`crate::walk::scenario`].

@@ -1,11 +1,10 @@
 //! The discipline of a scenario's bottleneck by itself (see [`penstock_aqm::probe`]).
 
-use crate::error::{Problem, ScenarioError};
-use crate::node::Origin;
+use crate::error::ScenarioError;
 use crate::scenario::Scenario;
 use penstock_aqm::probe::{probe, Counts, Held};
-use penstock_aqm::{Codepoints, Common, Ecn};
-use penstock_sim::AqmConfig;
+use penstock_aqm::{Codepoints, Common, Discipline, Ecn};
+use penstock_sim::{Abort, AqmConfig, Start, UserError};
 use penstock_units::param::Params as _;
 use penstock_units::{Duration, Rng};
 
@@ -29,24 +28,41 @@ pub struct Probe {
     pub runs: u64,
 }
 
+/// Why there are no counts.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// The scenario cannot be laid out.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// What a user discipline failed with.
+    #[error("{0}")]
+    Own(UserError),
+}
+
 impl Scenario {
     /// Returns what the bottleneck's discipline does to packets of the mean size while the queue is
     /// held: counts for each of `from`.
     ///
     /// # Errors
-    /// If the discipline is a user discipline, or the scenario is too large to be laid out.
-    pub fn probe(&self, how: &Probe) -> Result<Vec<Counts>, ScenarioError> {
+    /// If the scenario is too large to be laid out, or what a user discipline raised.
+    pub fn probe(&self, how: &Probe) -> Result<Vec<Counts>, ProbeError> {
         let config = self.lower(self.seed())?;
         let link = &config.links[config.bottleneck];
-        let AqmConfig::Kind(kind) = link.aqm else {
-            let problem = Problem::Conflict("a discipline of your own is not probed".into());
-            return Err(ScenarioError::new(Origin::Unknown, "aqm", problem));
-        };
         let windows: Vec<_> = how.from.iter().map(|from| (*from, how.window)).collect();
         let mut sums = vec![Counts::default(); windows.len()];
         for run in 0..how.runs {
-            let aqm = penstock_aqm::build(kind, &link.aqm_values, &link.aqm_context);
-            let mut aqm = aqm.expect("was built when the scenario was checked");
+            let abort = Abort::default();
+            let rng = Rng::stream(self.seed().wrapping_add(run), "aqm/probe");
+            let (values, context) = (&*link.aqm_values, &link.aqm_context);
+            let mut aqm = match &link.aqm {
+                AqmConfig::Kind(kind) => penstock_aqm::build(kind, values, context)
+                    .expect("was built when the scenario was checked"),
+                AqmConfig::User(own) => {
+                    let (link, abort, rng) = (link.name.as_str(), &abort, rng.clone());
+                    let made = own.make(Start { link, context, values, rng, abort });
+                    Discipline::User(made.map_err(ProbeError::Own)?)
+                }
+            };
             let unmarked = match aqm.codepoints() {
                 Codepoints::Wire => Ecn::Ect0,
                 Codepoints::Literal => Ecn::Ect1,
@@ -61,8 +77,10 @@ impl Scenario {
                 ecn: if how.capable { unmarked } else { Ecn::NotEct },
                 flows: how.flows,
             };
-            let rng = Rng::stream(self.seed().wrapping_add(run), "aqm/probe");
             probe(&mut *aqm, rng, &held, &windows, &mut sums);
+            if let Some(error) = abort.take() {
+                return Err(ProbeError::Own(error));
+            }
         }
         Ok(sums)
     }

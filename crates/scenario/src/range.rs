@@ -1,7 +1,7 @@
 //! Ranges of `[sweep]`: axes whose values a design of experiments chooses.
 
 use crate::error::{Problem, ScenarioError};
-use crate::keys;
+use crate::keys::{self, Tree};
 use crate::node::{Item, Node};
 use penstock_units::param::{DelaySpec, Loss, StartSpec, Value};
 use penstock_units::{format_duration, format_rate, format_size, Bytes, Duration, QueueLen, Rate};
@@ -43,12 +43,12 @@ enum Unit {
 
 impl Range {
     /// The axis that a table under `path` describes; both ends must be values of that key.
-    pub(crate) fn read(root: &Node, path: &str, node: &Node) -> Result<Range> {
+    pub(crate) fn read(tree: Tree<'_>, path: &str, node: &Node) -> Result<Range> {
         let place = keys::join("sweep", path);
         let conflict = |text: &str| ScenarioError::at(node, &place, Problem::Conflict(text.into()));
         let (law, [low, high]) = law_and_ends(node, &place)?;
-        let low = measure(&keys::at_path(root, path, low)?);
-        let high = measure(&keys::at_path(root, path, high)?);
+        let low = measure(&keys::at_path(tree, path, low)?);
+        let high = measure(&keys::at_path(tree, path, high)?);
         let (Some((low, unit)), Some((high, same))) = (low, high) else {
             return Err(conflict("has no values in between: write a list"));
         };

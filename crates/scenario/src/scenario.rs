@@ -2,12 +2,13 @@
 
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
-use crate::keys::{self, join};
+use crate::keys::{self, Tree};
 use crate::node::{Item, Node, Origin, SyntaxError};
 use crate::plan::facts::Facts;
 use crate::plan::{self, Plan};
 use crate::show;
 use crate::tables::{Access, GraphLink, Link, TOPOLOGY};
+use crate::user::UserAqms;
 use crate::walk;
 use penstock_sim::UserAqm;
 use penstock_tcp::{ControlParams, Ecn};
@@ -26,49 +27,6 @@ pub struct Scenario {
     name: String,
 }
 
-/// User disciplines, which replace `[aqm]` and `[aqm.reverse]`.
-#[derive(Clone, Default)]
-pub(crate) struct UserAqms {
-    forward: Option<UserAqm>,
-    reverse: Option<UserAqm>,
-}
-
-impl UserAqms {
-    /// Returns what remains of them once some keys are set: setting a kind replaces the discipline.
-    pub fn after<'a>(&self, mut paths: impl Iterator<Item = &'a str> + Clone) -> Self {
-        let mut left = self.clone();
-        if paths.clone().any(|p| matches!(p, "aqm" | "aqm.kind")) {
-            left.forward = None;
-        }
-        if paths.any(|p| matches!(p, "aqm" | "aqm.reverse" | "aqm.reverse.kind")) {
-            left.reverse = None;
-        }
-        left
-    }
-
-    /// Returns the scenario that is planned. User disciplines take the keys of every kind, so the
-    /// plainest kind holds their place.
-    fn placed(&self, root: &Node) -> Node {
-        let mut root = root.clone();
-        for (path, user) in [("aqm", &self.forward), ("aqm.reverse", &self.reverse)] {
-            if user.is_none() {
-                continue;
-            }
-            let counted = root.at(&join(path, "count_in_service")).map(|n| &n.item)
-                == Some(&Item::Bool(true));
-            // The tree has passed the check: these are tables, and putting a value cannot fail.
-            let mut put = |key: &str, item| {
-                let _ = root.put(&join(path, key), Node { origin: Origin::Unknown, item });
-            };
-            put("kind", Item::Text("droptail".into()));
-            // Under profile ns-2 DropTail counts the packet in service; that is its habit, not
-            // theirs.
-            put("count_in_service", Item::Bool(counted));
-        }
-        root
-    }
-}
-
 impl fmt::Debug for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Scenario({})", self.resolved())
@@ -81,11 +39,12 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong with it.
     pub fn from_toml(text: &str, file_name: &str) -> Result<Self, ScenarioError> {
-        Scenario::from_toml_with(text, file_name, &[])
+        Scenario::from_toml_with(text, file_name, &[], &[])
     }
 
     /// Reads a scenario with keys changed, as [`Scenario::set_all`] does, before anything is
-    /// checked: what a change replaces need not be right.
+    /// checked: what a change replaces need not be right. The parameters of `own` are keys of its
+    /// `[aqm]`, too.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
@@ -93,9 +52,10 @@ impl Scenario {
         text: &str,
         file_name: &str,
         changes: &[(&str, &str)],
+        own: &[UserAqm],
     ) -> Result<Self, ScenarioError> {
         let root = changed(text, file_name, changes)?;
-        Scenario::checked(root, Some(file_name.into()), UserAqms::default())
+        Scenario::checked(root, Some(file_name.into()), known(own))
     }
 
     /// Reads and checks a file that may contain a link alone, for a run of the user's programs.
@@ -108,6 +68,7 @@ impl Scenario {
         text: &str,
         file_name: &str,
         changes: &[(&str, &str)],
+        own: &[UserAqm],
     ) -> Result<(Self, bool), ScenarioError> {
         let mut root = changed(text, file_name, changes)?;
         let has_traffic = root.child("traffic").is_some();
@@ -119,7 +80,7 @@ impl Scenario {
                 }
             }
         }
-        Ok((Scenario::checked(root, Some(file_name.into()), UserAqms::default())?, has_traffic))
+        Ok((Scenario::checked(root, Some(file_name.into()), known(own))?, has_traffic))
     }
 
     /// Reads and checks the same tables as JSON, where a null is the same as an absent key.
@@ -139,20 +100,35 @@ impl Scenario {
         user: UserAqms,
     ) -> Result<Self, ScenarioError> {
         let files = Files::beside(file.as_deref());
-        let plan = walk::scenario(&root).and_then(|()| plan::plan(&user.placed(&root), &files));
+        let plan = walk::scenario(Tree { root: &root, user: &user })
+            .and_then(|()| plan::plan(&user.placed(&root), &files))
+            .and_then(|mut plan| plan.settle(&root, &user).map(|()| plan));
         match plan {
-            Ok(mut plan) => {
-                for line in &mut plan.topology.links {
-                    line.user = match line.place.as_str() {
-                        "aqm" => user.forward.clone(),
-                        "aqm.reverse" => user.reverse.clone(),
-                        _ => None,
-                    };
-                }
-                Ok(Scenario { file, root, name: plan.top.name.clone(), plan, user })
-            }
+            Ok(plan) => Ok(Scenario { file, root, name: plan.top.name.clone(), plan, user }),
             Err(e) => Err(e.in_file(file.as_deref())),
         }
+    }
+
+    /// Says why a path that is to be changed is no key of a user discipline, where that needs to be
+    /// said.
+    pub(crate) fn refuse<'a>(
+        &self,
+        paths: impl Iterator<Item = &'a str>,
+        user: &UserAqms,
+    ) -> Result<(), ScenarioError> {
+        for path in paths {
+            let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
+            if let Some(why) = user.at(section).and_then(|own| own.refuses(key)) {
+                let problem = Problem::Conflict(why.into());
+                let error = ScenarioError::new(Origin::Set, path, problem);
+                return Err(error.in_file(self.file.as_deref()));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn tree(&self) -> Tree<'_> {
+        Tree { root: &self.root, user: &self.user }
     }
 
     /// The scenario with one key changed, as `--set path=value` does: `value` is a TOML literal, or
@@ -172,7 +148,9 @@ impl Scenario {
     pub fn set_all(&self, changes: &[(&str, &str)]) -> Result<Self, ScenarioError> {
         let mut root = self.root.clone();
         put_all(&mut root, changes).map_err(|e| e.in_file(self.file.as_deref()))?;
-        Scenario::checked(root, self.file.clone(), self.user.after(changes.iter().map(|c| c.0)))
+        let user = self.user.after(changes.iter().map(|c| c.0));
+        self.refuse(changes.iter().map(|c| c.0), &user)?;
+        Scenario::checked(root, self.file.clone(), user)
     }
 
     pub(crate) fn put(
@@ -191,10 +169,23 @@ impl Scenario {
     /// # Errors
     /// If there is no such kind, or its keys do not fit.
     pub fn with_aqm(&self, kind: &str) -> Result<Self, ScenarioError> {
+        self.with_aqm_set(kind, &[])
+    }
+
+    /// [`Scenario::with_aqm`] with some of the discipline's keys changed: `value` is as for
+    /// [`Scenario::set`].
+    ///
+    /// # Errors
+    /// As for [`Scenario::with_aqm`].
+    pub fn with_aqm_set(&self, kind: &str, set: &[(&str, &str)]) -> Result<Self, ScenarioError> {
         let text = |s: &str| Node { origin: Origin::Unknown, item: Item::Text(s.into()) };
         let mut root = self.root.clone();
         let key = keys::join(&self.bottleneck().place, "kind");
         self.put(&mut root, &key, text(kind))?;
+        for (name, value) in set {
+            let path = keys::join(&self.bottleneck().place, name);
+            self.put(&mut root, &path, Node::from_argument(value))?;
+        }
         if matches!(kind, "mecn" | "amecn") {
             for (i, traffic) in self.plan.traffic.iter().enumerate() {
                 let multi_level = traffic.source.tcp().is_some_and(|t| {
@@ -209,13 +200,25 @@ impl Scenario {
     }
 
     /// Returns the same scenario under a user discipline at the bottleneck, forward. It gets those
-    /// keys of `[aqm]` that every kind takes.
+    /// keys of `[aqm]` that every kind takes, and the parameters that it declares.
     ///
     /// # Errors
     /// If those do not fit.
     pub fn with_user_aqm(&self, aqm: UserAqm) -> Result<Self, ScenarioError> {
-        let user = UserAqms { forward: Some(aqm), ..self.user.clone() };
-        Scenario::checked(self.root.clone(), self.file.clone(), user)
+        self.with_user_aqm_set(aqm, &[])
+    }
+
+    /// [`Scenario::with_user_aqm`] with some of its keys changed: `value` is as for
+    /// [`Scenario::set`].
+    ///
+    /// # Errors
+    /// As for [`Scenario::with_user_aqm`].
+    pub fn with_user_aqm_set(
+        &self,
+        aqm: UserAqm,
+        set: &[(&str, &str)],
+    ) -> Result<Self, ScenarioError> {
+        self.under("aqm", aqm, set)
     }
 
     /// Returns the same scenario with a user discipline in the opposite direction
@@ -224,8 +227,28 @@ impl Scenario {
     /// # Errors
     /// As for [`Scenario::with_user_aqm`].
     pub fn with_user_reverse_aqm(&self, aqm: UserAqm) -> Result<Self, ScenarioError> {
-        let user = UserAqms { reverse: Some(aqm), ..self.user.clone() };
-        Scenario::checked(self.root.clone(), self.file.clone(), user)
+        self.with_user_reverse_aqm_set(aqm, &[])
+    }
+
+    /// [`Scenario::with_user_reverse_aqm`] with some of its keys changed.
+    ///
+    /// # Errors
+    /// As for [`Scenario::with_user_aqm`].
+    pub fn with_user_reverse_aqm_set(
+        &self,
+        aqm: UserAqm,
+        set: &[(&str, &str)],
+    ) -> Result<Self, ScenarioError> {
+        self.under("aqm.reverse", aqm, set)
+    }
+
+    fn under(&self, path: &str, aqm: UserAqm, set: &[(&str, &str)]) -> Result<Self, ScenarioError> {
+        let mut root = self.root.clone();
+        for (name, value) in set {
+            self.put(&mut root, &keys::join(path, name), Node::from_argument(value))?;
+        }
+        let user = self.user.clone().with(path, aqm);
+        Scenario::checked(root, self.file.clone(), user)
     }
 
     /// Returns whether it contains a user discipline.
@@ -235,6 +258,11 @@ impl Scenario {
 
     fn bottleneck(&self) -> &plan::Line {
         &self.plan.topology.links[self.plan.topology.bottleneck]
+    }
+
+    /// Returns the user discipline in a direction, with the values of its parameters.
+    pub fn user_aqm(&self, reverse: bool) -> Option<&UserAqm> {
+        if reverse { &self.plan.reverse } else { &self.plan.aqm }.user.as_ref()
     }
 
     /// Returns the kind of the discipline at the bottleneck, or the name of a user discipline.
@@ -306,9 +334,8 @@ impl Scenario {
         root.extend(show::params(top));
         root.insert("measure".into(), Json::Object(show::params(measure)));
         root.insert("topology".into(), Json::Object(resolved_topology(topology)));
-        let mut at_bottleneck = discipline(aqm, &self.user.forward);
-        at_bottleneck
-            .insert("reverse".into(), Json::Object(discipline(reverse, &self.user.reverse)));
+        let mut at_bottleneck = discipline(aqm);
+        at_bottleneck.insert("reverse".into(), Json::Object(discipline(reverse)));
         root.insert("aqm".into(), Json::Object(at_bottleneck));
         let entries = traffic.iter().map(|t| {
             let params = keys::traffic_params(t.kind);
@@ -334,6 +361,11 @@ impl Scenario {
         }
         (whole, resolved.to_string())
     }
+}
+
+/// No user discipline, and the parameters of those that may come.
+fn known(own: &[UserAqm]) -> UserAqms {
+    own.iter().fold(UserAqms::default(), |user, each| user.declaring(each.params()))
 }
 
 /// The tables of a text, with keys changed.
@@ -380,15 +412,16 @@ fn flat<'a>(params: &'a keys::Params) -> impl Iterator<Item = &'static Param> + 
     params.iter().copied().flatten()
 }
 
-fn discipline(d: &plan::Discipline, user: &Option<UserAqm>) -> Map<String, Json> {
+fn discipline(d: &plan::Discipline) -> Map<String, Json> {
     // A default of the kind's own is told, whatever the table's is.
     let own = |p: &&'static Param| d.kind.defaults.any.iter().any(|(key, _)| *key == p.name);
     let params = keys::aqm_params(d.kind);
     let quiet = loud(flat(&params).filter(|p| !own(p)), &d.values);
     let mut out =
         show::values(flat(&params).filter(|p| own(p) || quiet.contains_key(p.name)), &d.values);
-    if let Some(user) = user {
+    if let Some(user) = &d.user {
         out.insert("kind".into(), Json::String(user.name().into()));
+        out.extend(show::values(user.params().iter(), &d.values));
     }
     out
 }
@@ -409,9 +442,9 @@ fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
         out.insert("node".into(), t.nodes.iter().map(node).collect());
         let link = |wire: &plan::Wire| {
             let mut link = loud(GraphLink::TABLE.iter().chain(Link::TABLE), &wire.values);
-            let mut own = wire.aqm.as_ref().map(|d| discipline(d, &None)).unwrap_or_default();
+            let mut own = wire.aqm.as_ref().map(|d| discipline(d)).unwrap_or_default();
             if let Some(reverse) = &wire.reverse {
-                own.insert("reverse".into(), Json::Object(discipline(reverse, &None)));
+                own.insert("reverse".into(), Json::Object(discipline(reverse)));
             }
             if !own.is_empty() {
                 link.insert("aqm".into(), Json::Object(own));

@@ -45,7 +45,7 @@ impl Scenario {
     pub fn ranges(&self) -> Vec<Range> {
         let axes = self.sweep().into_iter().filter(|(_, node)| node.table().is_some());
         // They were read when the scenario was checked.
-        axes.filter_map(|(path, node)| Range::read(&self.root, &path, node).ok()).collect()
+        axes.filter_map(|(path, node)| Range::read(self.tree(), &path, node).ok()).collect()
     }
 
     /// Returns how the values of ranges are chosen; `None` where there is no range.
@@ -89,6 +89,7 @@ impl Scenario {
         let changes = self.changes(variant)?;
         let paths = changes.iter().map(|c| c.0.as_str()).chain(set.iter().map(|s| s.0));
         let user = self.user.after(paths);
+        self.refuse(set.iter().map(|s| s.0), &user)?;
         for (path, value) in changes {
             self.put(&mut root, &path, value)?;
         }

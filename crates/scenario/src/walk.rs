@@ -5,7 +5,7 @@ use crate::check;
 use crate::error::{Problem, ScenarioError};
 use crate::keys::{
     aqm, at_path, graph_entry, join, leaves, list, measure, table, topology_keys, topology_kind,
-    topology_section, traffic, Keys, SECTIONS,
+    topology_section, traffic, Keys, Tree, SECTIONS,
 };
 use crate::node::{Item, Node};
 use crate::range::Range;
@@ -15,19 +15,20 @@ use penstock_units::param::{Param, PARAM};
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Checks the whole tree.
-pub(crate) fn scenario(root: &Node) -> Result<()> {
+pub(crate) fn scenario(tree: Tree<'_>) -> Result<()> {
+    let root = tree.root;
     let top = Keys::new("", vec![Top::TABLE]).sections(SECTIONS);
     top.walk(root, |key, node| match key {
         "measure" => measure().walk(node, nothing),
-        "topology" => topology(root, node),
-        "aqm" => aqm(root, "aqm")?
-            .walk(node, |_, reverse| aqm(root, "aqm.reverse")?.walk(reverse, nothing)),
+        "topology" => topology(tree, node),
+        "aqm" => aqm(tree, "aqm")?
+            .walk(node, |_, reverse| aqm(tree, "aqm.reverse")?.walk(reverse, nothing)),
         "traffic" => list(node, "traffic")?
             .iter()
             .enumerate()
             .try_for_each(|(i, entry)| traffic(entry, i, false)?.walk(entry, nothing)),
-        "sweep" => sweep(root, node),
-        _ => list(node, "variant")?.iter().enumerate().try_for_each(|(i, v)| variant(root, v, i)),
+        "sweep" => sweep(tree, node),
+        _ => list(node, "variant")?.iter().enumerate().try_for_each(|(i, v)| variant(tree, v, i)),
     })
 }
 
@@ -35,7 +36,8 @@ fn nothing(_: &str, _: &Node) -> Result<()> {
     Ok(())
 }
 
-fn topology(root: &Node, node: &Node) -> Result<()> {
+fn topology(tree: Tree<'_>, node: &Node) -> Result<()> {
+    let root = tree.root;
     table(node, "topology")?;
     let graph = topology_kind(root)?.graph;
     topology_keys(root)?.walk(node, |key, inner| match key {
@@ -44,8 +46,8 @@ fn topology(root: &Node, node: &Node) -> Result<()> {
             list(inner, &path)?.iter().enumerate().try_for_each(|(i, entry)| {
                 graph_entry(key, i).walk(entry, |_, own| {
                     let path = format!("{path}.{i}.aqm");
-                    aqm(root, &path)?.walk(own, |_, reverse| {
-                        aqm(root, &join(&path, "reverse"))?.walk(reverse, nothing)
+                    aqm(tree, &path)?.walk(own, |_, reverse| {
+                        aqm(tree, &join(&path, "reverse"))?.walk(reverse, nothing)
                     })
                 })
             })
@@ -54,7 +56,7 @@ fn topology(root: &Node, node: &Node) -> Result<()> {
     })
 }
 
-fn sweep(root: &Node, node: &Node) -> Result<()> {
+fn sweep(tree: Tree<'_>, node: &Node) -> Result<()> {
     let mut axes = vec![];
     table(node, "sweep")?;
     leaves(node, "", &mut axes)?;
@@ -70,10 +72,10 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
         }
         match &values.item {
             Item::List(list) if !list.is_empty() => {
-                list.iter().try_for_each(|value| at_path(root, &path, value).map(|_| ()))?;
+                list.iter().try_for_each(|value| at_path(tree, &path, value).map(|_| ()))?;
             }
             Item::Table(_) => {
-                Range::read(root, &path, values)?;
+                Range::read(tree, &path, values)?;
                 ranges = true;
             }
             _ => {
@@ -104,16 +106,16 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
 const VARIANT: &[Param] =
     &[Param { name: "name", doc: "What tables and figures call the variant.", ..PARAM }];
 
-fn variant(root: &Node, node: &Node, i: usize) -> Result<()> {
+fn variant(tree: Tree<'_>, node: &Node, i: usize) -> Result<()> {
     let path = format!("variant.{i}");
     let keys = Keys::new(&path, vec![VARIANT]).sections(&["set"]);
     keys.walk(node, |_, set| {
         let mut changes = vec![];
         table(set, &join(&path, "set"))?;
         leaves(set, "", &mut changes)?;
-        changes.into_iter().try_for_each(|(key, value)| at_path(root, &key, value).map(|_| ()))
+        changes.into_iter().try_for_each(|(key, value)| at_path(tree, &key, value).map(|_| ()))
     })?;
-    if let (Some(name), Some(earlier)) = (node.child("name"), root.child("variant")) {
+    if let (Some(name), Some(earlier)) = (node.child("name"), tree.root.child("variant")) {
         let taken = list(earlier, "variant")?.iter().take(i).filter_map(|v| v.child("name"));
         if taken.into_iter().any(|n| n.item == name.item) {
             let problem = Problem::Conflict("an earlier variant has this name".into());

@@ -262,7 +262,7 @@ fn a_value_of_set_is_blamed_on_set() {
         let text = format!("{SMALL}{head}");
         let changes = [(format!("{path}.{key}"), value.clone())];
         let changes: Vec<_> = changes.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-        let Err(error) = Scenario::from_toml_with(&text, "load.toml", &changes) else {
+        let Err(error) = Scenario::from_toml_with(&text, "load.toml", &changes, &[]) else {
             panic!("--set {path}.{key}={value} is taken")
         };
         let said = format!("load.toml: --set {path}.{key}");
@@ -276,13 +276,13 @@ fn a_value_of_set_is_blamed_on_set() {
 fn set_comes_before_the_checks() {
     let text = format!("{SMALL}[aqm]\nkind = \"pi4\"\nmin_th = \"many\"\n");
     assert!(refused(&text).contains("aqm.kind = \"pi4\""));
-    let still = Scenario::from_toml_with(&text, "load.toml", &[("aqm.kind", "red")]);
+    let still = Scenario::from_toml_with(&text, "load.toml", &[("aqm.kind", "red")], &[]);
     let Err(error) = still else { panic!("min_th is still wrong") };
     assert!(error.to_string().starts_with("load.toml:9: aqm.min_th = \"many\": "), "{error}");
     let both = [("aqm.kind", "red"), ("aqm.min_th", "7")];
-    let saved = Scenario::from_toml_with(&text, "load.toml", &both);
+    let saved = Scenario::from_toml_with(&text, "load.toml", &both, &[]);
     assert_eq!(saved.map(|s| s.aqm().to_string()), Ok("red".into()));
-    let wrong = Scenario::from_toml_with(&text, "load.toml", &[("aqm.kind", "pi3")]);
+    let wrong = Scenario::from_toml_with(&text, "load.toml", &[("aqm.kind", "pi3")], &[]);
     let Err(error) = wrong else { panic!("there is no pi3") };
     assert!(
         error.to_string().starts_with("load.toml: --set aqm.kind = \"pi3\": must be one of"),

@@ -4,7 +4,7 @@
 use penstock_aqm::{Aqm, Common, Packet, Queue, Reason, Verdict};
 use penstock_scenario::Scenario;
 use penstock_sim::{run, AqmConfig, Handle, SimError, Start, UserAqm};
-use penstock_units::param::Params as _;
+use penstock_units::param::{Param, Params as _, Value, Values, PARAM, REQUIRED, WHOLE};
 use penstock_units::{Rng, Time};
 
 const FILE: &str = r#"
@@ -130,4 +130,69 @@ fn it_may_end_the_run() {
     let refuses = UserAqm::new("rust:refuses", |_| Err("no such trace".into()));
     let config = file().with_user_aqm(refuses).unwrap().lower(1).unwrap();
     assert_eq!(run(&config, &Handle::default()), Err(SimError::Aborted("no such trace".into())));
+}
+
+const KEYS: &[Param] = &[
+    Param { name: "limit", ty: WHOLE, default: Some("7"), ..PARAM },
+    Param { name: "burst", ty: WHOLE, auto: "none", ..PARAM },
+];
+
+fn with_keys(params: &'static [Param]) -> UserAqm {
+    let refused = vec![("odd".into(), "is odd".into())];
+    limit(7, None).declaring(params, refused, |values: &Values| match values.get("limit") {
+        Some(Value::Int(n)) if *n > 0 => Ok(limit(*n as u32, None)),
+        other => Err(format!("no such limit: {other:?}").into()),
+    })
+}
+
+/// What it declares are keys of [aqm]: of the file, of changes, of [sweep] and its ranges.
+#[test]
+fn its_parameters_are_keys() {
+    let own = file().with_user_aqm(with_keys(KEYS)).unwrap();
+    let aqm = |s: &Scenario| s.resolved()["aqm"].clone();
+    assert_eq!((&aqm(&own)["limit"], &aqm(&own)["burst"]), (&7.into(), &serde_json::Value::Null));
+    let nine = own.set("aqm.limit", "9").unwrap();
+    assert_eq!(aqm(&nine)["limit"], 9);
+    assert_eq!(nine.lower(1).unwrap().links[0].aqm_values.get("limit"), Some(&Value::Int(9)));
+    let early = |s: &Scenario| {
+        let result = run(&s.lower(1).unwrap(), &Handle::default()).unwrap();
+        let i = penstock_sim::METRICS.iter().position(|m| m.name == "drops_early").unwrap();
+        result.metrics[i].unwrap()
+    };
+    assert!(early(&own) > 0.0);
+    assert_eq!(early(&nine), early(&file().with_user_aqm(limit(9, None)).unwrap()));
+    let said = file().with_user_aqm_set(with_keys(KEYS), &[("limit", "9")]).unwrap();
+    assert_eq!(aqm(&said), aqm(&nine));
+    let swept = own.set_all(&[("sweep.aqm.limit", "{ integer = [2, 5] }"), ("sweep.samples", "3")]);
+    let swept = swept.unwrap();
+    assert_eq!(swept.ranges()[0].at(1.0), 5);
+    assert_eq!(aqm(&swept.point(None, &[("aqm.limit", &3.into())]).unwrap())["limit"], 3);
+    // Under a kind they are keys of another discipline: known, and not used.
+    assert_eq!(aqm(&nine.with_aqm("red").unwrap()), aqm(&file()));
+    let text = FILE.replace("min_th = 5", "min_th = 5\nlimit = 4");
+    assert!(Scenario::from_toml(&text, "user.toml").is_err());
+    let known = Scenario::from_toml_with(&text, "user.toml", &[], &[with_keys(KEYS)]).unwrap();
+    assert_eq!(aqm(&known), aqm(&file()));
+    assert_eq!(aqm(&known.with_user_aqm(with_keys(KEYS)).unwrap())["limit"], 4);
+}
+
+#[test]
+fn what_is_wrong_with_a_parameter_is_said() {
+    const NEEDED: &[Param] = &[Param { name: "limit", ty: WHOLE, auto: REQUIRED, ..PARAM }];
+    let own = file().with_user_aqm(with_keys(KEYS)).unwrap();
+    let said = |s: Result<Scenario, _>| {
+        s.map_err(|e: penstock_scenario::ScenarioError| e.to_string()).unwrap_err()
+    };
+    for (path, value, message) in [
+        ("aqm.limit", "2.5", "aqm.limit = 2.5: must be a whole number"),
+        ("aqm.limt", "2", "aqm.limt: unknown key; nearest: limit"),
+        ("aqm.odd", "2", "aqm.odd: is odd"),
+        ("aqm.limit", "0", "aqm: no such limit: Some(Int(0))"),
+        ("aqm.reverse.limit", "2.5", "aqm.reverse.limit = 2.5: must be a whole number"),
+    ] {
+        let error = said(own.set(path, value));
+        assert!(error.contains(message), "{error}");
+    }
+    let error = said(file().with_user_aqm(with_keys(NEEDED)));
+    assert!(error.contains("aqm.limit: missing; a whole number"), "{error}");
 }

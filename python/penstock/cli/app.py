@@ -95,13 +95,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(file=sys.stderr)  # a terminal has written ^C there
         return fail("interrupted", EXIT_INTERRUPTED)
     except (Error, ValueError) as error:
-        return fail(str(error), EXIT_INPUT)
+        return _own_fault(error) or fail(str(error), EXIT_INPUT)
     except BrokenPipeError:
         # The reader of our output has gone (`| head`). Without this Python would complain once more while it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_PIPE
     except OSError as error:
-        return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), EXIT_FAILED)
+        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return _own_fault(error) or fail(said, EXIT_FAILED)
+    except (Exception, SystemExit) as error:
+        fault = _own_fault(error)
+        if fault is None:
+            raise
+        return fault
+
+
+def _own_fault(error: BaseException) -> int | None:
+    """Says what a discipline of the user's own did wrong, and returns the exit code; `None` where it was not that."""
+    if "penstock.model.own_file" not in sys.modules:
+        return None
+    from penstock.model.own_file import files
+    from penstock.runs.blame import of_discipline
+
+    fault = of_discipline(error, files())
+    return None if fault is None else fail(fault, EXIT_FAILED)
 
 
 def by_click(words: Sequence[str]) -> int:

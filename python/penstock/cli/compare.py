@@ -8,20 +8,19 @@ from pathlib import Path
 import click
 
 from penstock._files import write
-from penstock._names import kind_named, kinds
 from penstock.cli import options
-from penstock.cli.inputs import check_writable, name_of, scenario_of, series_interval
+from penstock.cli.inputs import assignments, check_writable, name_of, series_interval
 from penstock.cli.output import Clock, report, warn, write_result
 from penstock.cli.picture import Picture
 from penstock.errors import Error
+from penstock.model.discipline import Discipline, disciplines
+from penstock.model.scenario import Scenario
 from penstock.runs import runner
 from penstock.runs.execute import cores
 from penstock.runs.result import Comparison
 from penstock.show.progress import Bar
 from penstock.show.run_tables import comparison_table
 
-#: What compares disciplines of the user's own.
-_OWN = "penstock.compare takes an instance of it in Python, and `penstock evaluate FILE.py:CLASS` judges it"
 #: The figures that `--figure-kind` names: methods of `Comparison.plot`.
 FIGURES = ("overview", "plane")
 
@@ -33,8 +32,9 @@ FIGURES = ("overview", "plane")
     "aqms",
     multiple=True,
     required=True,
-    metavar="KIND",
-    help='A discipline; give it repeatedly, or "all" for every kind.',
+    metavar="[NAME=]DISCIPLINE",
+    help="A discipline, under a name of your choice: red, tight=red:min_th=5,max_th=15, my_aqm.py:Mine(limit=5); give "
+    'it repeatedly, or "all" for every kind.',
 )
 @options.figure("Draw them: .svg, .png or .pdf.")
 @click.option(
@@ -55,14 +55,16 @@ def command(
     Every discipline takes its own keys of the file's [aqm]. The table shows each discipline's mean with its 95 %
     interval, and the paired differences against the first.
     """
-    scenario = scenario_of(given.file, given.changes)
+    named = disciplines(aqms, "--aqm")
+    scenario = Scenario.load(given.file, assignments(given.changes, "--set"), named)
     interval = series_interval(scenario, given.series, given.out)
+    if given.out is not None:
+        _check_folders(named)
     check_writable(out=given.out, timing=given.timing)
     picture = Picture(figure, style)
     if shape is not None and figure is None:
         raise Error("--figure-kind: needs --figure FILE, where it is drawn")
     clock = Clock()
-    named = _kinds(aqms)
     with Bar(name_of(scenario, given.file)) as bar:
         comparison = runner.compare(scenario, named, given.seeds, jobs=given.jobs, series=interval, progress=bar)
     clock.stop()
@@ -74,11 +76,11 @@ def command(
     clock.report(given.timing, list(comparison.results.values()), given.jobs or cores())
 
 
-def _kinds(aqms: Sequence[str]) -> list[str]:
-    """Returns the named kinds; "all" adds every other kind except `custom`, which the user has to put together."""
-    named = [kind_named(aqm, "--aqm", _OWN) for aqm in aqms if aqm != "all"]
-    every = [kind for kind in kinds() if kind != "custom"]
-    return named + [kind for kind in every if "all" in aqms and kind not in named]
+def _check_folders(named: Sequence[Discipline]) -> None:
+    """Refuses a name that no folder can have."""
+    for each in named:
+        if "/" in each.label:
+            raise Error(f"--out: no folder can be called {each.label!r}; NAME={each.label} gives it another name")
 
 
 def _write(out: Path, comparison: Comparison) -> None:

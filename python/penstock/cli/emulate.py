@@ -15,6 +15,7 @@ from penstock.emulation.ends import Signalled, heard
 from penstock.emulation.screen import Screen
 from penstock.emulation.table import emulated_table
 from penstock.errors import ScenarioError
+from penstock.model.discipline import discipline
 from penstock.model.scenario import Scenario
 
 
@@ -25,6 +26,7 @@ from penstock.model.scenario import Scenario
 @click.option("--client", metavar="CMD", help="A line for the shell on the client's side, instead of the traffic.")
 @click.option("--server", metavar="CMD", help="A line for the shell on the server's side, started before the client.")
 @click.option("--shell", is_flag=True, help="An interactive shell on the client's side, instead of the traffic.")
+@options.aqm()
 @click.option("--cc", metavar="NAME", help="The congestion control of own programs' TCP; default: this machine's.")
 @click.option("--download", is_flag=True, help="The bottleneck's forward direction is from the server to the client.")
 @options.changes()
@@ -49,6 +51,7 @@ def command(
     duration: str | None,
     client: str | None,
     server: str | None,
+    aqm: str | None,
     cc: str | None,
     shell: bool,
     download: bool,
@@ -77,7 +80,9 @@ def command(
         if seconds_of("--duration", duration) <= 0:
             raise ScenarioError(f"--duration {duration!r}: must be above 0 s")
         wanted["duration"] = duration
-    scenario, has_traffic = Scenario.load_link(file, wanted)
+    found = None if aqm is None else discipline(aqm, "--aqm")
+    scenario, has_traffic = Scenario.load_link(file, wanted, () if found is None else (found,))
+    scenario = scenario if found is None else scenario.with_aqm(found)
     own = _program(program, client, shell or (server is not None) or not has_traffic)
     interval = series_interval(scenario, series, out)
     check_writable(out=out, pcap=pcap)

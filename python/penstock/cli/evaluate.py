@@ -10,12 +10,11 @@ import click
 from penstock._json import document
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable
-from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, alone, draw, fail, report, say, tell
+from penstock.cli.output import EXIT_INTERRUPTED, alone, draw, fail, report, say, tell
 from penstock.errors import ScenarioError
 from penstock.evaluation.evaluate import chosen, evaluate
 from penstock.evaluation.rfc import Experiment
 from penstock.evaluation.tables import answers_table, experiments_table
-from penstock.runs.blame import of_discipline
 from penstock.show.progress import Bar
 from penstock.sweeps.drive import Sweep
 
@@ -47,8 +46,8 @@ def command(
 ) -> int:
     """Judge disciplines by RFC 7928, with DropTail beside them.
 
-    DISCIPLINE is a kind such as red, "all", or one of your own: my_aqm.py:Mine. DIR/index.html compares them, and
-    each has a page with its numbers. Killed at any moment, the same command goes on.
+    DISCIPLINE is a kind such as red or red:min_th=20,max_th=60, "all", or one of your own: my_aqm.py:Mine(limit=5).
+    DIR/index.html compares them, and each has a page with its numbers. Killed at any moment, the same command goes on.
     """
     if only_list and as_json:
         say(document({"scenarios": [_scenario(each) for each in chosen(only, quick=False)]}))
@@ -73,11 +72,6 @@ def command(
             )
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)
-    except (Exception, SystemExit) as error:
-        fault = of_discipline(error, [Path(each.rpartition(":")[0]).resolve() for each in disciplines])
-        if fault is None:
-            raise
-        return fail(fault, EXIT_FAILED)
     for note in done.notes:
         tell(note)
     report(as_json, done.json, lambda: answers_table(done))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import ScenarioError
-from penstock.model.scenario import Scenario, seconds
+from penstock.model.discipline import discipline, parts
+from penstock.model.scenario import Scenario, scenario_under, seconds
 from penstock.runs.execute import auto_interval_s
 
 
-def scenario_of(file: str | Path, changes: Sequence[str]) -> Scenario:
-    """Returns the scenario of a file with the changes of `--set`."""
-    return Scenario.load(file, assignments(changes, "--set"))
+def scenario_of(file: str | Path, changes: Sequence[str], aqm: str | None = None) -> Scenario:
+    """Returns the scenario of a file with the changes of `--set`, under the discipline of `--aqm`."""
+    return scenario_under(file, None if aqm is None else discipline(aqm, "--aqm"), assignments(changes, "--set"))
 
 
 def name_of(scenario: Scenario, file: str) -> str:
@@ -29,6 +31,17 @@ def assignments(changes: Sequence[str], option: str) -> dict[str, object]:
             raise ScenarioError(f"{option} {change}: must be KEY=VALUE, as in aqm.min_th=7")
         wanted[path.strip()] = value.strip()
     return wanted
+
+
+def values(text: object) -> list[object]:
+    """Returns the values that stand between commas: numbers, `true` and `false`, and else words."""
+    found: list[object] = []
+    for each in parts(str(text)):
+        try:
+            found.append(json.loads(each))
+        except ValueError:
+            found.append(each.strip())
+    return found
 
 
 def series_interval(scenario: Scenario, series: str | None, out: Path | None) -> float | None:

@@ -45,6 +45,12 @@ def changes(text: str = "Change a key: aqm.min_th=7.") -> Callable[[F], F]:
     return click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help=text)
 
 
+def aqm(text: str = "The discipline, in place of the file's") -> Callable[[F], F]:
+    """Adds `--aqm DISCIPLINE`."""
+    said = f"{text}: red, red:min_th=20,max_th=60, or yours: my_aqm.py:Mine(limit=5)."
+    return click.option("--aqm", metavar="DISCIPLINE", help=said)
+
+
 def as_json(instead_of: str = "a table") -> Callable[[F], F]:
     """Adds `--json`."""
     return click.option("--json", "as_json", is_flag=True, help=f"Print one JSON document instead of {instead_of}.")

@@ -20,6 +20,7 @@ from penstock.show.run_tables import result_table
 
 @click.command("run")
 @options.simulation
+@options.aqm()
 @options.pcap
 @click.option(
     "--pcap-link",
@@ -32,13 +33,13 @@ from penstock.show.run_tables import result_table
 @click.option(
     "--warm-up-check", is_flag=True, help="Say on stderr whether the measured window starts before the queue settles."
 )
-def command(given: options.Simulation, pcap: Path | None, pcap_link: str, warm_up_check: bool) -> None:
+def command(given: options.Simulation, aqm: str | None, pcap: Path | None, pcap_link: str, warm_up_check: bool) -> None:
     """Run the scenario in FILE.
 
     Prints a table, or with --json a document. The same input always gives the same document, byte for byte. --out DIR
     receives document.json and the recorded series as Parquet.
     """
-    scenario = scenario_of(given.file, given.changes)
+    scenario = scenario_of(given.file, given.changes, aqm)
     interval = series_interval(scenario, given.series, given.out)
     check_writable(out=given.out, pcap=pcap, timing=given.timing)
     clock = Clock()

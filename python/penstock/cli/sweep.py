@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from penstock.cli import options
-from penstock.cli.inputs import check_writable, scenario_of, series_interval
+from penstock.cli.inputs import assignments, check_writable, scenario_of, series_interval, values
 from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say, tell, warn
 from penstock.model.scenario import Scenario
 from penstock.show.progress import Bar
@@ -18,6 +18,10 @@ from penstock.sweeps.sweep import sweep
 
 @click.command("sweep")
 @click.argument("file", type=options.PATH, required=False)
+@options.aqm()
+@click.option(
+    "--vary", multiple=True, metavar="KEY=VALUE,…", help="One more axis: aqm.limit=5,10,20; give it repeatedly."
+)
 @options.seeds("Runs of every point [default: the file's].", None)
 @options.changes()
 @options.out("Keep the runs there; what is there is not run again.", Path("out/sweep"))
@@ -44,6 +48,8 @@ from penstock.sweeps.sweep import sweep
 @click.option("--no-warm-up-check", is_flag=True, help="Do not look whether the measured window starts too early.")
 def command(
     file: Path | None,
+    aqm: str | None,
+    vary: tuple[str, ...],
     changes: tuple[str, ...],
     out: Path,
     jobs: int | None,
@@ -54,15 +60,17 @@ def command(
 ) -> int:
     """Run every point of FILE's [sweep] with every seed.
 
-    A [[variant]] of FILE is one more axis. DIR/runs holds Parquet files, one row per run. Killed at any moment, the
-    same command goes on; with more values or seeds it runs only what is new. `penstock sweep --verify --out DIR`
-    checks the files in DIR.
+    A [[variant]] of FILE is one more axis, and so is --vary. DIR/runs holds Parquet files, one row per run. Killed at
+    any moment, the same command goes on; with more values or seeds it runs only what is new. `penstock sweep --verify
+    --out DIR` checks the files in DIR.
     """
     if verify:
         return _verify(out)
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
-    scenario = scenario_of(file, changes)
+    axes = {f"sweep.{path}": values(text) for path, text in assignments(vary, "--vary").items()}
+    scenario = scenario_of(file, changes, aqm)
+    scenario = scenario.set_all(axes) if axes else scenario
     interval_s = None if series is None else series_interval(scenario, series, out)
     check_writable(out=out)
     try:

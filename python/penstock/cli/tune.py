@@ -21,7 +21,12 @@ AT_LEAST_TWO = click.IntRange(2, 10_000)
 
 @click.command("tune")
 @options.file
-@click.option("--aqm", required=True, metavar="KIND", help="The discipline to tune: red, pie, codel …")
+@click.option(
+    "--aqm",
+    required=True,
+    metavar="DISCIPLINE",
+    help="The discipline: red, codel … or yours, my_aqm.py:Mine. What is said of it stays: red:w_q=0.002.",
+)
 @click.option("--goal", "goals", multiple=True, metavar='"METRIC < BOUND"', help='To be kept: "delay_p99_s < 20 ms".')
 @click.option("--maximize", multiple=True, metavar="METRIC", help="To be high; several objectives: a Pareto front.")
 @click.option("--minimize", multiple=True, metavar="METRIC", help="To be low.")

@@ -33,6 +33,7 @@ AT_LEAST_TWO = click.IntRange(min=2)
 @click.option("--runs", type=AT_LEAST_TWO, default=3, show_default=True, help="Real runs, one per seed.")
 @click.option("--seeds", type=AT_LEAST_TWO, default=20, show_default=True, help="Simulated runs.")
 @click.option("--duration", metavar="TIME", help="In place of the file's.")
+@options.aqm("The discipline on both sides, in place of the file's")
 @options.changes("Change a key on both sides: aqm.min_th=7.")
 @click.option(
     "--set-simulated",
@@ -60,6 +61,7 @@ def command(
     runs: int,
     seeds: int,
     duration: str | None,
+    aqm: str | None,
     changes: tuple[str, ...],
     simulated: tuple[str, ...],
     stored: Path | None,
@@ -78,7 +80,7 @@ def command(
         seconds_of("--duration", duration)
     changes = changes if duration is None else (*changes, f"duration={duration}")
     task = _Task(
-        _scenarios(files, changes), runs, seeds, assignments(simulated, "--set-simulated"), rootless, stored, out
+        _scenarios(files, changes, aqm), runs, seeds, assignments(simulated, "--set-simulated"), rootless, stored, out
     )
     for scenario in task.scenarios.values():
         scenario.set_all(task.simulated)  # a key that does not exist is reported before anything runs
@@ -152,13 +154,13 @@ class _Task:
             return None
 
 
-def _scenarios(files: tuple[Path, ...], changes: tuple[str, ...]) -> dict[str, Scenario]:
+def _scenarios(files: tuple[Path, ...], changes: tuple[str, ...], aqm: str | None) -> dict[str, Scenario]:
     """Returns the scenarios by the names of their files."""
     scenarios: dict[str, Scenario] = {}
     for file in files:
         if file.stem in scenarios:
             raise ScenarioError(f"{file}: another FILE is called {file.stem}, too; results go by that name")
-        scenarios[file.stem] = scenario_of(file, changes)
+        scenarios[file.stem] = scenario_of(file, changes, aqm)
     return scenarios
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from penstock import _penstock
 from penstock.evaluation.candidates import BASELINE, Candidate
 from penstock.evaluation.rfc import Variant, experiment
+from penstock.model.discipline import Discipline
 from penstock.model.scenario import Scenario
 from penstock.runs import runner
 
@@ -57,15 +58,14 @@ def costs(candidates: Sequence[Candidate]) -> Costs:
     now."""
     recorded = _recorded()
     declared = {each["name"]: each for each in json.loads(_penstock.list_json("aqm"))}
-    common = {param["name"] for param in declared[BASELINE]["params"]}
     found = {}
     for each in candidates:
-        if each.kind is None:
-            found[each.name] = Cost(_timed(each), None, None, None, None)
+        values = len(each.values)
+        if each.is_own:
+            found[each.name] = Cost(_timed(each), None, None, None, values)
             continue
-        listed = declared[each.kind]
-        spent = recorded["disciplines"].get(each.kind, {})
-        values = len({param["name"] for param in listed["params"]} - common)
+        listed = declared[each.discipline.kind]
+        spent = recorded["disciplines"].get(each.discipline.kind, {})
         held = listed["state_bytes"], listed["packet_bytes"]
         found[each.name] = Cost(spent.get("ns"), spent.get("instructions"), *held, values)
     return Costs(found, f"{recorded['processor']}, Rust {recorded['rustc']}, {recorded['date']}")
@@ -75,7 +75,7 @@ def _timed(own: Candidate) -> int:
     """Nanoseconds of an arrival beyond DropTail's: the least of some rounds, the two in turns."""
     of = experiment("unresponsive-alone")
     base = of.scenario(Variant()).set("duration", SPAN)
-    both = [candidate.under(base) for candidate in (Candidate(BASELINE, kind=BASELINE), own)]
+    both = [candidate.under(base) for candidate in (Candidate(Discipline(BASELINE, BASELINE)), own)]
     spent: list[list[float]] = [[], []]
     for _ in range(ROUNDS):
         for scenario, each in zip(both, spent, strict=True):

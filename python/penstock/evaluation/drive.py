@@ -1,7 +1,6 @@
 """An evaluation's runs: on threads or Dask, each kept when it ends, so that a killed evaluation goes on.
 
-Built-in disciplines run as a sweep's points do. A discipline in Python runs here, in worker processes, since it cannot
-be sent to a cluster as text.
+Built-in disciplines run as a sweep's points do. A discipline in Python runs here, in worker processes.
 """
 
 from __future__ import annotations
@@ -72,8 +71,9 @@ def _run_own(points: Sequence[Planned], folder: Path, jobs: int, total: Sweep, p
             missing = [s for s in each.seeds if not kept.has(run_key(each.point.identity, s), TABLES.marks)]
             record = TABLES.recording(each.scenario.core)
             for result in execute(each.scenario.core, missing, jobs, **record) if missing else ():
-                task = Task(run_key(each.point.identity, result.seed), each.point.scenario, result.seed, TABLES)
-                kept.put(each.point, result.seed, outcome(task, result, each.scenario.core))
+                key = run_key(each.point.identity, result.seed)
+                task = Task(key, each.point.scenario, result.seed, TABLES, each.scenario.core)
+                kept.put(each.point, result.seed, outcome(task, result))
             total.ran += len(each.seeds)
             if progress is not None:
                 progress(total)

@@ -20,7 +20,7 @@ from penstock.evaluation.page import Evaluated, write_pages
 from penstock.evaluation.points import plan
 from penstock.evaluation.questions import QUESTIONS, Question
 from penstock.evaluation.rfc import EXPERIMENTS, Experiment
-from penstock.model.aqm import Aqm
+from penstock.model.discipline import Named
 from penstock.runs.execute import cores
 from penstock.sweeps.drive import Sweep
 
@@ -79,7 +79,7 @@ def chosen(only: Sequence[str], quick: bool) -> list[Experiment]:
 
 
 def evaluate(
-    disciplines: Sequence[str | Aqm | type[Aqm]],
+    disciplines: Sequence[Named],
     *,
     set: Mapping[str, object] | None = None,
     seeds: int | None = None,
@@ -94,7 +94,7 @@ def evaluate(
 ) -> Evaluation:
     """Judges queue disciplines by RFC 7928, with DropTail beside them, and writes the pages.
 
-    disciplines: kinds (`"red"`), `"all"`, `"my_aqm.py:Mine"`, subclasses of `penstock.Aqm` or instances of them.
+    disciplines: as `Scenario.with_aqm` takes them (`"red"`, `"my_aqm.py:Mine(limit=5)"`, `Mine`), or `"all"`.
     set: key path → value, for all of them but DropTail: `{"aqm.max_p": 0.2}`.
     seeds: runs of every form of every scenario; default: 5, quick: 3.
     quick: a minute for one discipline: fewer seeds, each scenario in its first form, without ECN, without those that

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
-from penstock import _penstock
 from penstock._penstock import parse_duration
 from penstock.errors import ScenarioError
-from penstock.evaluation.candidates import BASELINE, Candidate
+from penstock.evaluation.candidates import Candidate
 from penstock.evaluation.rfc import Experiment, Variant, with_ecn
 from penstock.model.scenario import Scenario
+from penstock.runs.identity import Identities
 from penstock.runs.tasks import identity
 from penstock.sweeps.store import Point
 
@@ -78,25 +75,31 @@ def plan(
     control values."""
     points: list[Planned] = []
     refused: dict[Where, str] = {}
+    identities = Identities()
     for experiment in experiments:
         for variant in experiment.variants[:1] if quick else experiment.variants:
             for with_marks in (False, True) if experiment.ecn and not quick else (False,):
                 for candidate in candidates:
-                    points.append(_planned(candidate, experiment, variant, with_marks, seeds))
+                    points.append(_planned(candidate, experiment, variant, with_marks, seeds, identities))
         if experiment.knobs and not quick:
             for candidate in candidates:
-                points += _knobs(candidate, experiment, knob_seeds, refused)
+                points += _knobs(candidate, experiment, knob_seeds, refused, identities)
     return Plan(points, refused)
 
 
 def _planned(
-    candidate: Candidate, experiment: Experiment, variant: Variant, ecn: bool, seeds: Sequence[int]
+    candidate: Candidate,
+    experiment: Experiment,
+    variant: Variant,
+    ecn: bool,
+    seeds: Sequence[int],
+    identities: Identities,
 ) -> Planned:
     base = _form(experiment, variant, ecn)
     scenario = candidate.under(base, experiment.both_ways)
     where = Where(candidate.name, experiment.key, variant.key, ecn)
-    own, kept = candidate.own is not None, not candidate.unknown
-    return Planned(where, _point(candidate, scenario, where), scenario, own, seeds, kept)
+    point = _point(candidate, scenario, identities)
+    return Planned(where, point, scenario, candidate.is_own, seeds, not candidate.unknown)
 
 
 def _form(experiment: Experiment, variant: Variant, ecn: bool) -> Scenario:
@@ -105,14 +108,16 @@ def _form(experiment: Experiment, variant: Variant, ecn: bool) -> Scenario:
 
 
 def _knobs(
-    candidate: Candidate, experiment: Experiment, seeds: Sequence[int], refused: dict[Where, str]
+    candidate: Candidate,
+    experiment: Experiment,
+    seeds: Sequence[int],
+    refused: dict[Where, str],
+    identities: Identities,
 ) -> Iterator[Planned]:
     """Yields each control value by itself, halved and doubled, in the experiment's first form."""
     variant = experiment.variants[0]
-    if candidate.kind is None:
-        return
     usual = candidate.under(experiment.scenario(variant))
-    for name in own_keys(candidate.kind):
+    for name in candidate.values:
         value = usual.resolved["aqm"].get(name)
         for factor in FACTORS:
             scaled = times(value, factor)
@@ -124,14 +129,8 @@ def _knobs(
             except ScenarioError as error:
                 refused[where] = str(error)
                 continue
-            yield Planned(where, _point(candidate, scenario, where), scenario, False, seeds)
-
-
-@cache
-def own_keys(kind: str) -> Sequence[str]:
-    """Returns the keys that a discipline has and DropTail has not."""
-    declared = {each["name"]: [p["name"] for p in each["params"]] for each in json.loads(_penstock.list_json("aqm"))}
-    return [name for name in declared[kind] if name not in declared[BASELINE]]
+            point = _point(candidate, scenario, identities)
+            yield Planned(where, point, scenario, candidate.is_own, seeds, not candidate.unknown)
 
 
 def times(value: Any, factor: float) -> float | str | None:
@@ -151,12 +150,9 @@ def times(value: Any, factor: float) -> float | str | None:
     return f"{round(seconds * factor * 1e9)} ns" if seconds > 0 else None
 
 
-def _point(candidate: Candidate, scenario: Scenario, where: Where) -> Point:
-    if candidate.own is None:
-        text, canonical = scenario.core.canonical_json()
-        return Point(identity(canonical), text, None)
-    # The scenario as text names the discipline; its source tells it from another of that name.
-    text = scenario.core.resolved_json()
-    without_seed = json.dumps({**json.loads(text), "seed": 0, "name": ""}, sort_keys=True)
-    digest = hashlib.sha256(f"{candidate.source}\0{without_seed}".encode()).hexdigest()
-    return Point(identity(digest), text, None)
+def _point(candidate: Candidate, scenario: Scenario, identities: Identities) -> Point:
+    if not candidate.unknown:
+        text, name = identities.of(scenario.core)
+        return Point(name, text, None)
+    text, canonical = scenario.core.canonical_json()
+    return Point(identity(f"{candidate.source}\0{canonical}"), text, None)

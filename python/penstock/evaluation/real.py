@@ -24,6 +24,7 @@ from penstock.evaluation.candidates import Candidate
 from penstock.evaluation.rfc import Experiment, shortened
 from penstock.judging.estimate import Estimate
 from penstock.model.scenario import Scenario
+from penstock.runs.identity import Identities
 from penstock.runs.tasks import simulator
 from penstock.validate.real.compare import Agreement, TooFewValidError, compared_bounds, validate
 
@@ -117,7 +118,8 @@ def _one(candidate: Candidate, experiment: Experiment, folder: Path, progress: P
     scenario = candidate.under(on_real_packets(experiment), experiment.both_ways)
     # The kernel's TCP and all of this package's Python have a part in real runs.
     code = [simulator(), sources(), platform.release()]
-    said = json.dumps([*code, RUNS, SEEDS, candidate.source, scenario.resolved], sort_keys=True)
+    what = candidate.source if candidate.unknown else Identities().of(scenario.core)[1]
+    said = json.dumps([*code, RUNS, SEEDS, what, scenario.resolved], sort_keys=True)
     key = hashlib.sha256(said.encode()).hexdigest()
     file = folder / "real" / candidate.name / f"{experiment.key}.json"
     kept = None if candidate.unknown else _kept(file, key)

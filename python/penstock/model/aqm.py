@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
-from abc import ABC, abstractmethod
+import weakref
+from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from penstock._penstock import Packet, Queue
 
@@ -74,7 +76,38 @@ class LinkFacts:
     ecn: bool
 
 
-class Aqm(ABC):
+class _Made(ABCMeta):
+    """The type of disciplines' classes: remembers what an instance is made with, so that its parameters are known."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Makes an instance."""
+        made = super().__call__(*args, **kwargs)
+        place = id(made)
+        _MADE[place] = (weakref.ref(made, lambda _: _MADE.pop(place, None)), args, kwargs, _state(made))
+        return made
+
+
+#: The address of an instance → itself, what it was made with, and how it was then. Not in the instance: what is in
+#: there is the user's.
+_MADE: dict[int, tuple[weakref.ref[Any], tuple[Any, ...], dict[str, Any], dict[str, Any]]] = {}
+
+
+def made_with(aqm: Aqm) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Returns the arguments that an instance was made with; `None` where it is a copy or was changed since."""
+    known = _MADE.get(id(aqm))
+    if known is None or known[0]() is not aqm or known[3] != _state(aqm):
+        return None
+    return known[1], known[2]
+
+
+def _state(aqm: Aqm) -> dict[str, Any]:
+    """Returns an instance's attributes but for its name: plain ones by value, others by where they are."""
+    plain = (bool, int, float, str, bytes, type(None))
+    state = {name: (type(v), repr(v)) if isinstance(v, plain) else id(v) for name, v in vars(aqm).items()}
+    return {name: value for name, value in state.items() if name != "name"}
+
+
+class Aqm(metaclass=_Made):
     """A discipline of your own: subclass it, write `arrive`, and give an instance where `penstock.Red(...)` stands.
 
     >>> import penstock as ps
@@ -147,34 +180,6 @@ class Aqm(ABC):
         raise RuntimeError("random() gives numbers during a run, from setup on; an object by itself has no seed")
 
 
-def label(aqm: Aqm) -> str:
-    """What results call a discipline."""
-    return aqm.name or type(aqm).__name__
-
-
-def check_own(given: object, where: str) -> None:
-    """Raises `TypeError`, which says what is taken, if something is no discipline of the user's own.
-
-    where: what was given it, for the message.
-    """
-    if isinstance(given, type) and issubclass(given, Aqm):
-        raise TypeError(f"{where}: an instance, {given.__name__}(), not the class {given.__name__}")
-    if not isinstance(given, Aqm):
-        raise TypeError(f"{where}: an instance of a subclass of penstock.Aqm, not {given!r}")
-
-
-def check_named(given: object, where: str) -> None:
-    """Raises `TypeError` if something is neither the word of a kind nor a discipline of the user's own."""
-    from penstock.model.table import Table
-
-    if isinstance(given, str):
-        return
-    if isinstance(given, Table) and given.kind:
-        raise TypeError(
-            f"{where}: the kind {given.kind!r} as a word, whose keys are those of the scenario's [aqm], not {given!r}; "
-            f"Scenario.set_all changes them"
-        )
-    if isinstance(given, Aqm) or (isinstance(given, type) and issubclass(given, Aqm)):
-        check_own(given, where)
-        return
-    raise TypeError(f"{where}: a kind such as 'red', or an instance of a subclass of penstock.Aqm, not {given!r}")
+def label(aqm: Aqm | type[Aqm]) -> str:
+    """Returns what results call a discipline, or the instances of a class."""
+    return aqm.name or (aqm if isinstance(aqm, type) else type(aqm)).__name__

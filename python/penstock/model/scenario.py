@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from penstock.model.aqm import Aqm
+    from penstock.model.discipline import Discipline, Named
 
 
 class Scenario:
@@ -34,7 +35,8 @@ class Scenario:
     topology: `Dumbbell`, `ParkingLot`, or `Graph` with its `GraphLink`s.
     traffic: one entry a group of flows: `Ftp`, `Web`, `Video`, `Cbr`, `Poisson`,
         `OnOff`, `Voip`, `Replay`.
-    aqm: the discipline at the bottleneck, forward; default `DropTail()`. Or one of your own, see `Aqm`.
+    aqm: the discipline at the bottleneck, forward; default `DropTail()`. Or one of your own, a class or an instance,
+        see `Aqm`.
     reverse_aqm: the one in the other direction; default `DropTail()`.
     duration: simulated time.
     measure: the measured window, `{"from": "50 s", "to": "100 s"}`; default: all.
@@ -50,8 +52,8 @@ class Scenario:
         *,
         topology: Table,
         traffic: Sequence[Table] | Table,
-        aqm: Table | Aqm | None = None,
-        reverse_aqm: Table | Aqm | None = None,
+        aqm: Table | Aqm | type[Aqm] | None = None,
+        reverse_aqm: Table | Aqm | type[Aqm] | None = None,
         name: str | None = None,
         duration: str = "100 s",
         measure: Mapping[str, str] | None = None,
@@ -59,12 +61,10 @@ class Scenario:
         profile: str | None = None,
         overhead: str | None = None,
     ) -> None:
-        from penstock.model.aqm import Aqm
-
         for name_of, given in (("aqm", aqm), ("reverse_aqm", reverse_aqm)):
-            if given is not None and not isinstance(given, (Table, Aqm)):
+            if isinstance(given, str) or (isinstance(given, Table) and not given.kind):
                 raise TypeError(
-                    f"{name_of}: an instance such as ps.Red(min_th=5), or one of a subclass of ps.Aqm, not {given!r}"
+                    f"{name_of}: ps.Red(min_th=5), or a subclass of ps.Aqm or an instance of one, not {given!r}"
                 )
         discipline: dict[str, Any] | None = aqm.to_dict() if isinstance(aqm, Table) else None
         if isinstance(reverse_aqm, Table):
@@ -83,32 +83,44 @@ class Scenario:
         text = json.dumps(plain({key: value for key, value in document.items() if value is not None}))
         self._core = _penstock.Scenario.from_json(text)
         for own, reverse in ((aqm, False), (reverse_aqm, True)):
-            if isinstance(own, Aqm):
-                self._core = _with_user_aqm(self._core, own, reverse)
+            if own is not None and not isinstance(own, Table):
+                from penstock.model.discipline import discipline as found
+
+                self._core = _under(self._core, found(own, "reverse_aqm" if reverse else "aqm"), reverse)
 
     @classmethod
-    def load(cls, path: str | Path, changes: Mapping[str, object] | None = None) -> Scenario:
+    def load(
+        cls, path: str | Path, changes: Mapping[str, object] | None = None, own: Iterable[Discipline] = ()
+    ) -> Scenario:
         """Reads a scenario file (TOML). Raises `ScenarioError` with file and line.
 
         changes: key path → value, as for `set_all`. They are made before the file is checked, so that what they
             replace need not be right.
+        own: disciplines under which it will stand: the arguments of a class are keys of the file's `[aqm]`, too.
         """
-        return cls._of(_penstock.Scenario.from_toml(read_text(path), str(path), _pairs(changes or {})))
+        declared = [core for each in own for core in each.declared]
+        return cls._of(_penstock.Scenario.from_toml(read_text(path), str(path), _pairs(changes or {}), declared))
 
     @classmethod
-    def load_link(cls, path: str | Path, changes: Mapping[str, object] | None = None) -> tuple[Scenario, bool]:
+    def load_link(
+        cls, path: str | Path, changes: Mapping[str, object] | None = None, own: Iterable[Discipline] = ()
+    ) -> tuple[Scenario, bool]:
         """Reads a file that may be a link alone, for `emulate` with own programs: where it has no `[[traffic]]`, one
         FTP flow stands there, and without a `duration` an hour. Whether it has traffic of its own comes second.
 
-        changes: as for `load`.
+        changes, own: as for `load`.
         """
-        core, has_traffic = _penstock.Scenario.link_from_toml(read_text(path), str(path), _pairs(changes or {}))
+        declared = [core for each in own for core in each.declared]
+        core, has_traffic = _penstock.Scenario.link_from_toml(
+            read_text(path), str(path), _pairs(changes or {}), declared
+        )
         return cls._of(core), has_traffic
 
     @classmethod
-    def from_toml(cls, text: str) -> Scenario:
-        """Reads a scenario from the text of a scenario file."""
-        return cls._of(_penstock.Scenario.from_toml(text, "<text>"))
+    def from_toml(cls, text: str, own: Iterable[Discipline] = ()) -> Scenario:
+        """Reads a scenario from the text of a scenario file; `own` is as for `load`."""
+        declared = [core for each in own for core in each.declared]
+        return cls._of(_penstock.Scenario.from_toml(text, "<text>", [], declared))
 
     @classmethod
     def _of(cls, core: _penstock.Scenario) -> Scenario:
@@ -132,23 +144,23 @@ class Scenario:
         """
         return self._of(self._core.set_all(_pairs(changes)))
 
-    def with_aqm(self, aqm: str | Aqm) -> Scenario:
-        """Returns the same scenario under another discipline at the bottleneck: a kind, which takes its own keys of
-        `[aqm]`, or one of your own, which takes the keys of every kind (`ecn`, `mean_packet` …).
+    def with_aqm(self, aqm: Named) -> Scenario:
+        """Returns the same scenario under another discipline at the bottleneck.
+
+        aqm: a kind, which takes its own keys of `[aqm]`; with some of them changed (`ps.Red(min_th=5)`, or
+            `"red:min_th=5"`); one of your own, a class or an instance, which takes the keys of every kind (`ecn`,
+            `mean_packet` …) and, as its annotated arguments, keys of their names; or the file of one,
+            `"my_aqm.py:Mine(limit=5)"`.
         """
-        from penstock.model.aqm import Aqm, check_named
+        from penstock.model.discipline import discipline
 
-        check_named(aqm, "with_aqm")
-        return self._of(
-            _with_user_aqm(self._core, aqm, reverse=False) if isinstance(aqm, Aqm) else self._core.with_aqm(aqm)
-        )
+        return self._of(_under(self._core, discipline(aqm, "with_aqm"), reverse=False))
 
-    def with_reverse_aqm(self, aqm: Aqm) -> Scenario:
-        """Returns the same scenario under a discipline of your own in the other direction."""
-        from penstock.model.aqm import check_own
+    def with_reverse_aqm(self, aqm: Named) -> Scenario:
+        """Returns the same scenario under another discipline in the other direction; `aqm` is as for `with_aqm`."""
+        from penstock.model.discipline import discipline
 
-        check_own(aqm, "with_reverse_aqm")
-        return self._of(_with_user_aqm(self._core, aqm, reverse=True))
+        return self._of(_under(self._core, discipline(aqm, "with_reverse_aqm"), reverse=True))
 
     @property
     def core(self) -> _penstock.Scenario:
@@ -192,13 +204,28 @@ class Scenario:
         return f"<penstock.Scenario {self.name!r}, {self.label}, {self.duration_s:g} s>"
 
 
-def _with_user_aqm(core: _penstock.Scenario, aqm: Aqm, reverse: bool) -> _penstock.Scenario:
-    import copy
+def _under(core: _penstock.Scenario, aqm: Discipline, reverse: bool) -> _penstock.Scenario:
+    if aqm.own is not None:
+        return core.with_user_aqm(aqm.own.core, [(key, literal(value)) for key, value in aqm.keys.items()], reverse)
+    keys = _pairs(aqm.keys)
+    if reverse:
+        return core.set_all([("aqm.reverse.kind", aqm.kind), *((f"aqm.reverse.{key}", value) for key, value in keys)])
+    return core.with_aqm(aqm.kind, keys)
 
-    from penstock.model.aqm import label
 
-    # A copy: what becomes of the user's object afterwards changes no scenario.
-    return core.with_user_aqm(copy.deepcopy(aqm), label(aqm), reverse)
+def scenario_under(
+    scenario: Scenario | str | Path, aqm: Named | None = None, changes: Mapping[str, object] | None = None
+) -> Scenario:
+    """Returns a scenario, or that of a file, under a discipline (default: its own) and with changes, among which may be
+    the discipline's own keys."""
+    from penstock.model.discipline import discipline
+
+    found = None if aqm is None else discipline(aqm, "aqm")
+    if not isinstance(scenario, Scenario):
+        made = Scenario.load(scenario, changes, () if found is None else (found,))
+        return made if found is None else made.with_aqm(found)
+    made = scenario if found is None else scenario.with_aqm(found)
+    return made.set_all(changes) if changes else made
 
 
 def read_text(path: str | Path) -> str:

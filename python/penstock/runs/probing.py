@@ -20,6 +20,8 @@ from penstock.runs.pool import Watch, in_order
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from penstock.model.discipline import Named
+
 #: The link that all pages of docs/aqm have in common.
 COMMON = """
 duration = "1 s"
@@ -85,9 +87,14 @@ class Probe:
         return profile(self, size)
 
 
-def scenario(kind: str) -> Scenario:
+def scenario(aqm: Named) -> Scenario:
     """Returns the common link (10 Mbit/s, 20 ms, 100 packets) under a discipline with its defaults and ECN."""
-    return Scenario.from_toml(COMMON.replace("[aqm]", f"[aqm]\nkind = {json.dumps(kind)}"))
+    return common_link().with_aqm(aqm)
+
+
+def common_link() -> Scenario:
+    """Returns the common link under DropTail."""
+    return Scenario.from_toml(COMMON)
 
 
 def probe(

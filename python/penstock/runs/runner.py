@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from penstock._penstock import RunResult
@@ -12,7 +12,7 @@ from penstock.runs.result import Comparison, Result
 from penstock.show.progress import in_notebook
 
 if TYPE_CHECKING:
-    from penstock.model.aqm import Aqm
+    from penstock.model.discipline import Named
 
 #: The most runs of one call, as of a sweep's point.
 MOST_SEEDS = 1_000_000
@@ -84,7 +84,7 @@ def _keep(error: BaseException, results: dict[str, Result]) -> None:
 
 def compare(
     scenario: Scenario,
-    aqms: Iterable[str | Aqm],
+    aqms: Iterable[Named] | Mapping[str, Named],
     seeds: int | Iterable[int] = 1,
     *,
     jobs: int | None = None,
@@ -93,29 +93,22 @@ def compare(
 ) -> Comparison:
     """Runs a scenario under each of the named disciplines with the same seeds.
 
-    aqms: kinds, the baseline first; each takes its own keys of the scenario's `[aqm]`. Or objects of custom
-        disciplines: results call those by `name`, or by the name of the class.
+    aqms: the baseline first, each as `Scenario.with_aqm` takes it: `["red", ps.Red(min_th=20), Mine(5)]`; results are
+        then called `red`, `red:min_th=20` and `Mine`, which is the class's name or its `name`. Two of one class are
+        told apart by their arguments, `Mine(limit=5)`. A mapping gives them other names: `{"tight": Mine(5)}`.
     The other arguments are those of `run`.
     """
-    from penstock.model.aqm import Aqm, check_named, label
+    from penstock.model.discipline import disciplines
 
-    if isinstance(aqms, str):
-        raise TypeError(f"disciplines to compare: a list of them, as in [{aqms!r}]")
-    aqms = list(aqms)
-    for aqm in aqms:
-        check_named(aqm, "disciplines to compare")
-    chosen = [(label(aqm), aqm) if isinstance(aqm, Aqm) else (aqm, aqm) for aqm in aqms]
-    kinds = [kind for kind, _ in chosen]
-    if not kinds or len(set(kinds)) < len(kinds):
-        raise ValueError(f"disciplines to compare: at least one, each once (by its name), not {kinds}")
+    chosen = disciplines(aqms, "disciplines to compare")
     seeds = seeds if isinstance(seeds, int) else list(seeds)
     # All are made before any runs: a mistake in the last must not cost the time of the first.
-    scenarios = {kind: scenario.with_aqm(aqm) for kind, aqm in chosen}
+    scenarios = {each.label: scenario.with_aqm(each) for each in chosen}
     results: dict[str, Result] = {}
     progress = progress or in_notebook(scenario.name)
-    for i, (kind, each) in enumerate(scenarios.items()):
+    for i, (label, each) in enumerate(scenarios.items()):
         try:
-            results[kind] = run(each, seeds, jobs=jobs, series=series, progress=share(progress, i, len(kinds)))
+            results[label] = run(each, seeds, jobs=jobs, series=series, progress=share(progress, i, len(chosen)))
         except BaseException as error:
             _keep(error, results)
             raise

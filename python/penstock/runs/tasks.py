@@ -15,6 +15,7 @@ from penstock.runs.recorded import recorded
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from penstock.runs.blame import Frame
 
 #: The table of a run's flows, that of what RFC 7928 asks of it, and those that are recorded at an interval; the first
 #: of these has a row in every run.
@@ -56,6 +57,8 @@ class Task:
     scenario: str
     seed: int
     tables: Tables = Tables()
+    #: The scenario itself, where its text cannot say it: with a discipline in Python.
+    made: _penstock.Scenario | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class Engine(Protocol):
 def run_task(task: Task) -> Outcome:
     """Runs a task here. Raises nothing but `KeyboardInterrupt`: what goes wrong is in the outcome."""
     try:
-        made = core(task.scenario)
+        made = scenario_of(task)
         result = _penstock.run(made, [task.seed], 1, **task.tables.recording(made))[0]
     except KeyboardInterrupt:
         raise
@@ -101,12 +104,9 @@ def run_task(task: Task) -> Outcome:
     return outcome(task, result)
 
 
-def outcome(task: Task, result: _penstock.RunResult, made: _penstock.Scenario | None = None) -> Outcome:
-    """Returns the numbers of a finished run, and its tables.
-
-    made: the scenario that ran, where its text cannot say it: with a discipline in Python.
-    """
-    made = made or core(task.scenario)
+def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
+    """Returns the numbers of a finished run, and its tables."""
+    made = scenario_of(task)
     tables: dict[str, pa.Table] = {}
     if task.tables.flows:
         import pyarrow as pa
@@ -127,9 +127,13 @@ def numbers(scenario: _penstock.Scenario, result: _penstock.RunResult) -> dict[s
     return {"metrics": result.metrics, "groups": result.groups, "links": result.links, "warnings": warnings}
 
 
-def failed(task: Task, error: BaseException) -> Outcome:
-    """Returns what is reported of a run that raised."""
-    return Outcome(task.key, None, f"{type(error).__name__}: {error}", 0)
+def failed(task: Task, error: BaseException, lines: Sequence[Frame] = ()) -> Outcome:
+    """Returns what is reported of a run that raised.
+
+    lines: of the traceback, where a discipline in Python did: its last one says where.
+    """
+    at = f"{lines[-1][0]}:{lines[-1][1]}: in {lines[-1][2]}: " if lines else ""
+    return Outcome(task.key, None, f"{at}{type(error).__name__}: {error}", 0)
 
 
 def identity(canonical: str, trace_s: float | None = None) -> str:
@@ -164,8 +168,13 @@ _CORES: dict[str, _penstock.Scenario] = {}
 _CORES_KEPT = 1024
 
 
-def core(scenario: str) -> _penstock.Scenario:
+def scenario_of(task: Task) -> _penstock.Scenario:
     """Returns the scenario of a task."""
+    return task.made or core(task.scenario)
+
+
+def core(scenario: str) -> _penstock.Scenario:
+    """Returns the scenario that a text says."""
     return _CORES.get(scenario) or remember(scenario, _penstock.Scenario.from_json(scenario))
 
 

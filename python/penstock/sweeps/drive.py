@@ -7,18 +7,21 @@ import itertools
 import json
 import math
 import time
+import warnings as warnings_
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from penstock import _penstock
 from penstock.errors import Error, ScenarioError
 from penstock.model.scenario import Scenario
 from penstock.model.table import plain
+from penstock.runs import processes
+from penstock.runs.identity import Identities, UnidentifiedError
 from penstock.runs.pool import Pool, Stopped, Watch
-from penstock.runs.tasks import Engine, Outcome, Tables, Task, core, failed, identity, outcome, remember, run_key
+from penstock.runs.tasks import Engine, Outcome, Tables, Task, failed, identity, outcome, remember, run_key, scenario_of
 from penstock.sweeps.design import samples
 from penstock.sweeps.store import Point, Store, warnings
 from penstock.sweeps.until import Stopping, Until
@@ -27,6 +30,8 @@ from penstock.sweeps.until import Stopping, Until
 BUNDLE_S = 0.1
 #: Runs that a thread takes at once.
 BUNDLE_RUNS = 256
+#: Seconds that processes which are forked together are meant to take.
+WAVE_S = 1.0
 #: Points whose intervals are watched at once.
 WINDOW = 1000
 #: Failures that are kept for the caller; all are counted.
@@ -105,12 +110,16 @@ class Points(Protocol):
     def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]: ...
 
 
+#: A point with its scenario.
+Listing: TypeAlias = tuple[Point, _penstock.Scenario]
+
+
 class Listed:
     """Points that somebody else has made."""
 
     paths: Sequence[str] = ()
 
-    def __init__(self, points: Sequence[tuple[Point, _penstock.Scenario]]) -> None:
+    def __init__(self, points: Sequence[Listing]) -> None:
         self._points = points
 
     def __len__(self) -> int:
@@ -127,9 +136,8 @@ class Grid:
     """
 
     def __init__(self, scenario: Scenario, axes: Mapping[str, Sequence[Any]] | Iterable[Mapping[str, Any]]) -> None:
-        if scenario.core.has_user_aqm:
-            raise ScenarioError("a sweep keeps scenarios as text, which no discipline written in Python is")
         self._scenario = scenario
+        self._identities = Identities()
         own, self._variants, self.seeds = scenario.core.grid()
         self._sampled = scenario.core.design()
         grid: dict[str, list[str]] = {path: [json.dumps(v) for v in json.loads(values)] for path, values in own}
@@ -144,6 +152,11 @@ class Grid:
         self._axes = grid
         listed = {path: None for point in self._list or () for path in point}
         self.paths = list(dict.fromkeys([*grid, *listed, *(self._sampled[0] if self._sampled else ())]))
+        if scenario.core.has_user_aqm and {"aqm", "aqm.kind"} & {*self.paths}:
+            raise ScenarioError(
+                f"the sweep varies aqm.kind, and would never run {scenario.label}: take one of them away"
+            )
+        check_identified(scenario, self._identities)
 
     def __len__(self) -> int:
         """Returns the most that there can be: of samples of few whole numbers some may be the same."""
@@ -168,13 +181,23 @@ class Grid:
             except ScenarioError as error:
                 yield Point(identity(json.dumps([variant, values])), json.dumps(values), variant), error
                 continue
-            text, canonical = made.canonical_json()
-            point = Point(identity(canonical), text, variant)
+            text, name = self._identities.of(made)
+            point = Point(name, text, variant)
             if point.identity in seen:
                 at = ", ".join(f"{path} = {value}" for path, value in values.items()) or "every point"
                 raise ScenarioError(f"variants {seen[point.identity]} and {variant} are the same scenario at {at}")
             seen[point.identity] = variant
             yield point, made
+
+
+def check_identified(scenario: Scenario, identities: Identities) -> None:
+    """Raises `ScenarioError` where a discipline in Python cannot be told from another: nothing of it can be kept."""
+    try:
+        identities.of(scenario.core)
+    except UnidentifiedError as error:
+        raise ScenarioError(
+            f"{error}; so its runs cannot be told from another's, and are not kept: penstock.compare runs it"
+        ) from None
 
 
 class Driver:
@@ -245,17 +268,17 @@ class Driver:
         """
         first = self._seeds[0]
         there = store.values((point.identity for point, _ in window), [goal.metric for goal in until.goals])
-        going: list[Point] = []
+        going: list[Listing] = []
         for point, made in window:
             if isinstance(made, ScenarioError):
                 self._invalid(point, made, until.least)
             elif point.identity not in self._rules:
                 self._rules[point.identity] = Stopping(until, first)
-                going.append(point)
+                going.append((point, made))
         n, target = 0, until.least
         while going:
             self._drain(store, self._more(store, going, there, range(first + n, first + target)))
-            going = [point for point in going if not self._rules[point.identity].done]
+            going = [each for each in going if not self._rules[each[0].identity].done]
             n, target = target, min(until.most, target + max(2, target // 4))
             self.state.runs += len(going) * (target - n)
         self.state.wide += sum(not rule.narrow for rule in self._rules.values())
@@ -264,11 +287,11 @@ class Driver:
     def _more(
         self,
         store: Store,
-        points: Sequence[Point],
+        points: Sequence[Listing],
         there: Mapping[str, Mapping[int, Mapping[str, float | None]]],
         seeds: range,
     ) -> Iterator[Task]:
-        for point in points:
+        for point, made in points:
             for seed in seeds:
                 key = run_key(point.identity, seed)
                 kept = there.get(point.identity, {}).get(seed)
@@ -276,7 +299,7 @@ class Driver:
                     self.state.kept += 1
                     self._rules[point.identity].add(seed, kept)
                     continue
-                task = Task(key, point.scenario, seed, self._tables)
+                task = Task(key, point.scenario, seed, self._tables, made if made.has_user_aqm else None)
                 self._waiting[key] = (point, task)
                 yield task
 
@@ -285,13 +308,14 @@ class Driver:
             if isinstance(made, ScenarioError):
                 self._invalid(point, made, len(self._seeds))
                 continue
-            remember(point.scenario, made)
+            if not made.has_user_aqm:
+                remember(point.scenario, made)
             for seed in self._seeds:
                 key = run_key(point.identity, seed)
                 if store.has(key, self._tables.marks) or key in self._waiting:
                     self.state.kept += 1
                     continue
-                task = Task(key, point.scenario, seed, self._tables)
+                task = Task(key, point.scenario, seed, self._tables, made if made.has_user_aqm else None)
                 self._waiting[key] = (point, task)
                 yield task
 
@@ -355,6 +379,54 @@ class Threads:
                 yield said or ()
 
 
+class Processes:
+    """Runs in processes that are forked for a while's runs: a discipline in Python holds Python's lock, and may be of
+    a class that only this process has."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+
+    @property
+    def workers(self) -> int:
+        """Returns the number of processes."""
+        return self._jobs
+
+    def run(self, tasks: Iterator[Task]) -> Iterator[Sequence[Outcome]]:
+        """Implements `Engine.run`."""
+        size = self._jobs
+        while wave := list(itertools.islice(tasks, size)):
+            begun = time.perf_counter()
+            yield from _wave(wave, self._jobs)
+            a_run = (time.perf_counter() - begun) / len(wave)
+            size = self._jobs * max(1, min(BUNDLE_RUNS, int(WAVE_S / (a_run * self._jobs)), 4 * size // self._jobs))
+
+
+def _wave(tasks: Sequence[Task], jobs: int) -> Iterator[list[Outcome]]:
+    """Runs tasks in processes that end with them."""
+    cores = [scenario_of(task) for task in tasks]
+    items = [(made, task.seed, task.tables.recording(made)) for made, task in zip(cores, tasks, strict=True)]
+    with closing(processes.results(items, jobs)) as said:
+        for batch in said:
+            outcomes = []
+            for i, each in batch:
+                if isinstance(each, processes.Raised):
+                    outcomes.append(failed(tasks[i], each.error, each.lines))
+                elif not isinstance(each, float):
+                    outcomes.append(outcome(tasks[i], each))
+            yield outcomes
+
+
+def engine_for(scenario: Scenario, jobs: int) -> Engine:
+    """Returns what runs a scenario's points on this machine."""
+    if not scenario.core.has_user_aqm:
+        return Threads(jobs)
+    if processes.available():
+        return Processes(jobs)
+    message = "a discipline in Python, and no worker processes here: the runs come one after the other"
+    warnings_.warn(message, RuntimeWarning, stacklevel=3)
+    return Threads(1)
+
+
 def _work(bundle: Sequence[Task], watch: Watch) -> Iterator[list[Outcome]]:
     """Runs a bundle in a thread: the seeds of a scenario in one call, once it is known how long one takes."""
     said: list[Outcome] = []
@@ -377,7 +449,7 @@ def _work(bundle: Sequence[Task], watch: Watch) -> Iterator[list[Outcome]]:
 
 def _run(tasks: Sequence[Task], watch: Watch) -> list[Outcome]:
     """Runs tasks that differ in their seeds only."""
-    scenario = core(tasks[0].scenario)
+    scenario = scenario_of(tasks[0])
     record = tasks[0].tables.recording(scenario)
     try:
         seeds = [task.seed for task in tasks]

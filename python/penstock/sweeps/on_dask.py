@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from penstock.errors import Error
 from penstock.runs.tasks import Outcome, Tables, Task, failed, run_task, simulator
+from penstock.sweeps import travel
 
 try:
     import dask
@@ -45,9 +46,9 @@ ANSWER_S = 60.0
 #: How often batches that nobody works on are sent again before the engine gives up.
 MOST_RESENT = 3
 
-#: What a batch is as it travels: the scenarios with what is recorded, and of every run its key, its scenario's place
-#: and its seed.
-Packed = tuple[list[tuple[str, Tables]], list[tuple[str, int, int]]]
+#: What a batch is as it travels: the scenarios with what is recorded and the disciplines in Python that they hold
+#: (pickled), and of every run its key, its scenario's place and its seed.
+Packed = tuple[list[tuple[str, Tables, bytes]], list[tuple[str, int, int]]]
 
 
 class DaskEngine:
@@ -292,8 +293,8 @@ def run_batch(build: str, packed: Packed, limit_s: float) -> tuple[list[Outcome]
     begun = time.perf_counter()
     outcomes: list[Outcome] = []
     for key, scenario, seed in runs:
-        text, tables = scenarios[scenario]
-        outcomes.append(run_task(Task(key, text, seed, tables)))
+        text, tables, own = scenarios[scenario]
+        outcomes.append(run_task(Task(key, text, seed, tables, travel.unpacked(text, own) if own else None)))
         if time.perf_counter() - begun >= limit_s:
             break
     return outcomes, time.perf_counter() - begun
@@ -312,9 +313,15 @@ def _check_certificates(address: str) -> None:
 
 def _packed(tasks: Sequence[Task]) -> Packed:
     # The seeds of a point have one scenario: it travels once.
-    places: dict[tuple[str, Tables], int] = {}
-    runs = [(task.key, places.setdefault((task.scenario, task.tables), len(places)), task.seed) for task in tasks]
-    return list(places), runs
+    places: dict[tuple[str, Tables, int], int] = {}
+    scenarios: list[tuple[str, Tables, bytes]] = []
+    runs = []
+    for task in tasks:
+        place = places.setdefault((task.scenario, task.tables, id(task.made)), len(places))
+        if place == len(scenarios):
+            scenarios.append((task.scenario, task.tables, travel.packed(task.made) if task.made else b""))
+        runs.append((task.key, place, task.seed))
+    return scenarios, runs
 
 
 def _error(result: Any) -> BaseException | None:

@@ -6,20 +6,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ScenarioError
-from penstock.model.scenario import Scenario, seconds
+from penstock.model.scenario import Scenario, scenario_under, seconds
 from penstock.runs.execute import cores
 from penstock.runs.tasks import Engine, Tables
 from penstock.show.progress import NotebookBar, in_notebook
-from penstock.sweeps.drive import Driver, Failure, Grid, Sweep, Threads
+from penstock.sweeps.drive import Driver, Failure, Grid, Sweep, engine_for
 from penstock.sweeps.until import Until
+
+if TYPE_CHECKING:
+    from penstock.model.discipline import Named
 
 
 def sweep(
     scenario: Scenario | str | Path,
     *,
+    aqm: Named | None = None,
     over: Mapping[str, Sequence[Any]] | Iterable[Mapping[str, Any]] = (),
     seeds: int | None = None,
     out: str | Path = "out/sweep",
@@ -37,6 +41,8 @@ def sweep(
     """Runs every point of a scenario's `[sweep]` and `[[variant]]` with every seed, but for what `out` holds already.
 
     scenario: or the path of its file.
+    aqm: the discipline, as `Scenario.with_aqm` takes it; default: the scenario's. The annotated arguments of a class of
+        your own are keys, such as `"aqm.limit"`, of `over` and of a file's `[sweep]`.
     over: further axes, key path → values; or a list of points, each a mapping of key paths to values.
     seeds: runs of every point, from the scenario's seed on; default: `sweep.seeds`, or 1.
     out: the folder of the runs; read it with `penstock.sweeps.store.read`, DuckDB, Polars or pandas.
@@ -53,8 +59,11 @@ def sweep(
         going on; then it sends lost runs again, or ends if no worker is left; default: 300 s.
     progress: called a few times a second. In a notebook a bar is drawn if it is left out.
     failure: called with each run that failed.
+
+    A discipline in Python runs in forked processes. Raises `ScenarioError` where it cannot be told from others, since
+    its runs cannot be kept then.
     """
-    base = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+    base = scenario_under(scenario, aqm)
     if not isinstance(over, Mapping):
         over = list(over) or {}
     grid = Grid(base, over)
@@ -68,7 +77,7 @@ def sweep(
 
             patience_s = PATIENCE_S if patience is None else seconds(patience)
             engine = stack.enter_context(DaskEngine(scheduler, patience_s=patience_s))
-        engine = engine or Threads(jobs or cores())
+        engine = engine or engine_for(base, jobs or cores())
         driver = Driver(grid, range(first, first + each), Path(out), engine, fail_fast, until, tables)
         bar = in_notebook(base.name) if progress is None else None
         if bar is not None:

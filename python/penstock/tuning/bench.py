@@ -11,9 +11,11 @@ import numpy as np
 
 from penstock import _penstock
 from penstock.errors import ScenarioError
-from penstock.evaluation.points import own_keys
+from penstock.evaluation.candidates import BASELINE, keys_of
+from penstock.model.discipline import Discipline
 from penstock.model.scenario import Scenario
-from penstock.runs.tasks import Engine, Outcome, Task, identity, run_key, simulator
+from penstock.runs.identity import Identities
+from penstock.runs.tasks import Engine, Outcome, Task, run_key, simulator
 from penstock.sweeps import store
 from penstock.sweeps.drive import Driver, Listed, Sweep
 from penstock.sweeps.store import Point
@@ -48,6 +50,7 @@ class Noting:
 class Runner:
     """Runs settings of a scenario under conditions. Implements `penstock.tuning.candidates.Bench`.
 
+    aqm: the discipline that is tuned.
     seen, unseen: the conditions.
     metrics: those that are kept in mind.
     folder: where runs are kept; finished ones are not run again.
@@ -56,6 +59,7 @@ class Runner:
     def __init__(
         self,
         scenario: Scenario,
+        aqm: Discipline,
         seen: Sequence[Condition],
         unseen: Sequence[Condition],
         metrics: Sequence[str],
@@ -64,6 +68,7 @@ class Runner:
         progress: Progress | None = None,
     ) -> None:
         self._scenario, self._conditions, self._metrics = scenario, {False: seen, True: unseen}, metrics
+        self._aqm, self._identities = aqm, Identities()
         self._folder, self._engine, self._progress = folder, Noting(engine, self._note), progress
         self._points: dict[tuple[Setting, bool, int], tuple[Point, _penstock.Scenario]] = {}
         self._bases: dict[tuple[str, bool], Scenario] = {}
@@ -134,16 +139,18 @@ class Runner:
         if where not in self._points:
             condition = self._conditions[unseen][i]
             values = [*condition.values, *setting.changes]
-            made = self._base(setting.kind, setting.plain).core.point(condition.variant, values)
-            if made.aqm != setting.kind:
+            base = self._base(setting.kind, setting.plain).core
+            made = base.point(condition.variant, values)
+            if made.aqm != base.aqm:
                 raise ScenarioError(f"variant {condition.variant} sets aqm.kind, which is what is tuned")
-            text, canonical = made.canonical_json()
-            self._points[where] = Point(identity(canonical), text, condition.variant), made
+            text, name = self._identities.of(made)
+            self._points[where] = Point(name, text, condition.variant), made
         return self._points[where]
 
     def _base(self, kind: str, plain: bool) -> Scenario:
         if (kind, plain) not in self._bases:
-            self._bases[kind, plain] = under(self._scenario, kind, plain)
+            aqm = self._aqm if kind == self._aqm.label else Discipline(kind, kind)
+            self._bases[kind, plain] = under(self._scenario, aqm, plain)
         return self._bases[kind, plain]
 
     def _values(self, points: Sequence[tuple[Point, _penstock.Scenario]], seeds: Sequence[int]) -> Runs:
@@ -166,24 +173,26 @@ class Runner:
             self._numbers[key] = [_number(value) for value in numbers]
 
 
-def under(scenario: Scenario, kind: str, plain: bool) -> Scenario:
+def under(scenario: Scenario, aqm: Discipline, plain: bool) -> Scenario:
     """Returns the scenario under a discipline.
 
     plain: with the discipline's own defaults; the keys that all kinds take stay as they are.
 
     Raises `ScenarioError` where the bottleneck's discipline is not the one in `[aqm]`.
     """
-    changed = scenario.with_aqm(kind)
+    changed = scenario.with_aqm(aqm)
     table = changed.resolved.get("aqm")
-    if not isinstance(table, dict) or table.get("kind") != kind:
+    if not isinstance(table, dict) or table.get("kind") != changed.core.aqm:
         raise ScenarioError("tune needs the bottleneck's discipline in [aqm]; this scenario has it at the link")
     if not plain:
         return changed
-    given = scenario.resolved["aqm"]
-    shared = [name for name in given if name not in ("kind", "reverse") and name not in own_keys(given["kind"])]
+    given, back = scenario.resolved["aqm"], scenario.core.user_aqm(True)
+    shared = [name for name in given if name not in ("kind", "reverse") and name in keys_of(BASELINE)]
     kept = {name: given[name] for name in shared if given[name] is not None}
-    reverse = {"reverse": _present(given["reverse"])} if isinstance(given.get("reverse"), dict) else {}
-    return changed.set("aqm", {"kind": kind, **kept, **reverse})
+    reverse = {"reverse": _present(given["reverse"])} if isinstance(given.get("reverse"), dict) and not back else {}
+    plainly = changed.set("aqm", {"kind": aqm.kind or BASELINE, **kept, **reverse})
+    plainly = plainly.with_reverse_aqm(back[0]) if back else plainly
+    return plainly if aqm.own is None else plainly.with_aqm(aqm)
 
 
 def _present(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from penstock._files import write
 from penstock._json import document
 from penstock.errors import ScenarioError
 from penstock.judging.estimate import Estimate
+from penstock.model.discipline import Discipline
 from penstock.model.scenario import Scenario, literal
 from penstock.tuning.candidates import Candidate
 from penstock.tuning.compare import Measured
@@ -107,24 +109,33 @@ def written(statement: Statement, measured: Measured) -> dict[str, float | int |
     return {name: keys[name].written(value) for name, value in measured.values.items()}
 
 
-def tuned_toml(file: Path | None, tuned: Scenario, original: Scenario, changes: Mapping[str, object]) -> str:
+def tuned_toml(
+    file: Path | None, tuned: Scenario, original: Scenario, changes: Mapping[str, object], aqm: Discipline
+) -> str:
     """Returns the tuned scenario as a file.
 
     file: what the scenario was read from: only its `[aqm]` changes, and comments stay. Where that
         cannot say it, or without a file, every key stands there with its value in force.
     changes: keys of `[aqm]` with their new values.
+    aqm: the discipline, which a file does not name where it is the user's own.
     """
+    head = "" if aqm.own is None else f"# {aqm.label}: a file names no class; --aqm FILE.py:{aqm.label} does.\n"
     if file is not None:
         text = _edited(file.read_text(encoding="utf-8"), changes)
         try:
-            again = Scenario.from_toml(text)
+            again = Scenario.from_toml(text, (aqm,))
+            again = again if aqm.own is None else again.with_aqm(replace(aqm, keys={}))
         except ScenarioError:
             pass
         else:
             same = again.resolved == tuned.resolved and again.core.grid() == original.core.grid()
             if same and again.core.design() == original.core.design():
-                return text
-    return "# The range of conditions ([sweep]) is in the scenario that was tuned.\n" + _spelled(tuned.resolved)
+                return head + text
+    return (
+        head
+        + "# The range of conditions ([sweep]) is in the scenario that was tuned.\n"
+        + _spelled(tuned.resolved, aqm)
+    )
 
 
 def _edited(text: str, changes: Mapping[str, object]) -> str:
@@ -139,10 +150,12 @@ def _edited(text: str, changes: Mapping[str, object]) -> str:
     return "\n".join([*lines[: start + 1], *new, *kept, *lines[end:]]) + "\n"
 
 
-def _spelled(resolved: Mapping[str, Any]) -> str:
+def _spelled(resolved: Mapping[str, Any], aqm: Discipline) -> str:
     """Returns a resolved scenario as TOML: a table for each part, what is inside it on one line
     each.
     """
+    if aqm.own is not None:
+        resolved = {**resolved, "aqm": {key: value for key, value in resolved["aqm"].items() if key != "kind"}}
     plain = {key: value for key, value in _present(resolved).items() if not isinstance(value, (dict, list))}
     lines = [f"{key} = {literal(value)}" for key, value in plain.items()]
     for key, value in _present(resolved).items():

@@ -42,7 +42,8 @@ def first_candidates(kind: str, space: Space, facts: Facts, aims: Aims) -> list[
     Keys that a rule says nothing about have their defaults. No two have the same values.
     """
     found: dict[tuple[tuple[str, float], ...], Rule] = {}
-    for rule in (Rule("defaults", "the declared defaults", {}), *published(kind, facts, delays_s(aims))):
+    rules = () if space.is_own else published(kind, facts, delays_s(aims))
+    for rule in (Rule("defaults", "the declared defaults", {}), *rules):
         if rule.values and not rule.values.keys() & set(space.names):
             continue
         values = complete(rule.values, space, facts)
@@ -58,6 +59,10 @@ def complete(given: Mapping[str, float], space: Space, facts: Facts) -> dict[str
     Thresholds that are left out follow from those that are not, as the declarations say. `None`
     where a key has none.
     """
+    if space.is_own:
+        found = {key.name: given.get(key.name, key.default) for key in space.keys}
+        known = {name: value for name, value in found.items() if value is not None}
+        return {key.name: key.rounded(known[key.name]) for key in space.keys} if len(known) == len(found) else None
     min_th = given.get("min_th", automatic("min_th", facts))
     assert min_th is not None
     max_th = given.get("max_th", 3 * min_th)

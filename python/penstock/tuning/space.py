@@ -19,7 +19,8 @@ from typing import Any
 from penstock import _penstock
 from penstock._names import known
 from penstock.errors import Error, ScenarioError
-from penstock.evaluation.points import own_keys
+from penstock.evaluation.candidates import own_keys
+from penstock.model.discipline import Discipline
 from penstock.tuning.facts import Facts, amount, quantity
 
 #: Kind → the keys that are searched unless `--vary` names others: those that its paper sets for a
@@ -117,7 +118,7 @@ class Key:
     def rounded(self, value: float) -> float:
         """Returns a value as it is written: three figures, or a whole number."""
         if self.kind in ("queue", "int", "size"):
-            return float(max(round(value), 1 if self.kind == "queue" else 0))
+            return float(max(round(value), 1) if self.kind == "queue" else round(value))
         return float(f"{value:.{7 if self.near else 3}g}")
 
     def written(self, value: float) -> float | int | str:
@@ -146,10 +147,12 @@ class Space:
     """The keys that are searched.
 
     fixed: values of other keys, which bound those in order with them.
+    is_own: whether the discipline is the user's own: what its keys mean is not known from their names.
     """
 
     keys: Sequence[Key]
     fixed: Mapping[str, float] = field(default_factory=dict)
+    is_own: bool = False
 
     @property
     def names(self) -> Sequence[str]:
@@ -196,7 +199,7 @@ class Space:
         low, high = key.low, key.high
         before = set(self.names[: self.names.index(key.name)])
         values = {**self.fixed, **{name: value for name, value in decided.items() if name in before}}
-        for below, above in ORDERS:
+        for below, above in () if self.is_own else ORDERS:
             if above == key.name and below in values:
                 # Two packets leave room for a threshold between the two.
                 low = max(low, values[below] + (2 if key.kind == "queue" else 0.05 * values[below]))
@@ -205,8 +208,8 @@ class Space:
         return low, max(low, high)
 
 
-def space(kind: str, resolved: Mapping[str, Any], facts: Facts, vary: Sequence[str], fix: Sequence[str]) -> Space:
-    """Returns what is searched for a discipline.
+def space(aqm: Discipline, resolved: Mapping[str, Any], facts: Facts, vary: Sequence[str], fix: Sequence[str]) -> Space:
+    """Returns what is searched for a discipline; of one of the user's own, all numbers unless `vary` names some.
 
     resolved: its `[aqm]` table with every value in force.
     vary: only these keys, each perhaps with ends: `"aqm.max_p=0.01..0.5"`.
@@ -215,22 +218,24 @@ def space(kind: str, resolved: Mapping[str, Any], facts: Facts, vary: Sequence[s
     Raises `Error` for a key that does not exist or is no number, and where nothing is left to
     search.
     """
-    wanted = dict(map(_varied, vary)) or dict.fromkeys(SEARCHED.get(kind, ()))
+    kind, declared = aqm.kind, declarations(aqm)
+    own = own_keys(kind) if aqm.own is None else list(declared)
+    usual = SEARCHED.get(kind, ()) if aqm.own is None else [each.name for each in aqm.own.parameters if each.is_number]
+    wanted = varied(vary) or dict.fromkeys(usual)
     wanted = {name: ends for name, ends in wanted.items() if name not in fix}
-    declared = _declarations(kind)
     for name in wanted:
-        known(name, own_keys(kind), f"key of {kind}")
+        known(name, own, f"key of {aqm.label}")
     if not wanted:
-        hint = "; name the keys to search: --vary aqm.KEY" if own_keys(kind) else ": it has no parameters"
-        raise Error(f"nothing to tune in {kind}{hint}")
-    ranked = sorted(wanted, key=lambda name: _rank(kind, name))
+        hint = "; name the keys to search: --vary aqm.KEY" if own else ": it has no parameters"
+        raise Error(f"nothing to tune in {aqm.label}{hint}")
+    ranked = sorted(wanted, key=lambda name: _rank(kind, declared, name))
     keys = [_key(kind, declared[name], wanted[name], facts) for name in ranked]
     others = {name: amount(resolved.get(name), each["type"], facts.mean_packet) for name, each in declared.items()}
     fixed = {name: value for name, value in others.items() if value is not None and name not in wanted}
     for key in keys:
         if key.near and key.near not in {**fixed, **wanted}:
             raise Error(f"--vary aqm.{key.name}: needs aqm.{key.near}, which has no value")
-    return Space(keys, fixed)
+    return Space(keys, fixed, aqm.own is not None)
 
 
 def key_name(path: str) -> str:
@@ -254,19 +259,36 @@ def automatic(name: str, facts: Facts) -> float | None:
     return values.get(name)
 
 
+def varied(vary: Sequence[str]) -> dict[str, tuple[str, str] | None]:
+    """Returns the names of the keys of `--vary`, with their ends where those are given."""
+    return dict(map(_varied, vary))
+
+
+def declarations(aqm: Discipline) -> Mapping[str, Mapping[str, Any]]:
+    """Returns what is declared of a discipline's keys, by name."""
+    if aqm.own is None:
+        return _declarations(aqm.kind)
+    types = {"int": ("int", "a whole number"), "float": ("number", "a number"), "bool": ("bool", "true or false")}
+    found = {}
+    for each in aqm.own.parameters:
+        type_, allowed = types.get(each.type, ("text", f"one of {', '.join(each.words)}" if each.words else "a text"))
+        found[each.name] = {"name": each.name, "type": type_, "default": each.default, "range": allowed}
+    return found
+
+
 @cache
 def _declarations(kind: str) -> Mapping[str, Mapping[str, Any]]:
     kinds = {each["name"]: each["params"] for each in json.loads(_penstock.list_json("aqm"))}
     return {each["name"]: each for each in kinds[known(kind, kinds, "discipline")]}
 
 
-def _rank(kind: str, name: str) -> tuple[int, int]:
+def _rank(kind: str, declared: Mapping[str, object], name: str) -> tuple[int, int]:
     """Returns a place in the order in which keys are decided: that of `SEARCHED`, then the
     declaration's.
     """
     listed = SEARCHED.get(kind, ())
     first = list(listed).index(name) if name in listed else len(listed)
-    return first, list(_declarations(kind)).index(name)
+    return first, list(declared).index(name)
 
 
 def _varied(text: str) -> tuple[str, tuple[str, str] | None]:
@@ -284,7 +306,7 @@ def _key(kind: str, declared: Mapping[str, Any], given: tuple[str, str] | None, 
     if type_ not in ("number", "int", "queue", "duration", "size"):
         raise Error(f"--vary aqm.{name}: is no number, it is {declared['range']}")
     default = amount(_plain(declared["default"]), type_, facts.mean_packet)
-    usual = default or automatic(name, facts)
+    usual = default or (automatic(name, facts) if kind else None)
     near, hard = (NEAR.get(name) if kind == "pi" else None), (False, False)
     if given is not None:
         low, high = _given(name, type_, given, facts)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from penstock._names import known
 from penstock.errors import Error, ScenarioError
-from penstock.evaluation.candidates import kinds
+from penstock.model.discipline import Discipline, Named, discipline
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs.execute import cores
-from penstock.runs.tasks import Engine
-from penstock.sweeps.drive import Sweep, Threads
+from penstock.sweeps.drive import Sweep, engine_for
 from penstock.tuning.bench import Runner, under
 from penstock.tuning.candidates import Ask, Setting
 from penstock.tuning.compare import Ground, beside, feasible_alone, finals
@@ -29,7 +27,7 @@ from penstock.tuning.page import write_page
 from penstock.tuning.racing import Heat, Race
 from penstock.tuning.rules import Rule, complete, first_candidates
 from penstock.tuning.search import Search
-from penstock.tuning.space import Space, key_name, space
+from penstock.tuning.space import Space, key_name, space, varied
 from penstock.tuning.statement import Statement
 
 T = TypeVar("T")
@@ -71,13 +69,14 @@ class Tuning:
 class _Task:
     """What is wanted, checked: nothing has run, and nothing is written.
 
+    aqm: the discipline with the keys that stay.
     original: the scenario as it was given; file: what it was read from.
     fixed: key of `[aqm]` → value that stays.
     scenario: the original one with these; changed: whether its `[aqm]` differs from the defaults.
     asked: the options, as plain values.
     """
 
-    kind: str
+    aqm: Discipline
     original: Scenario
     file: Path | None
     fixed: Mapping[str, object]
@@ -94,7 +93,7 @@ class _Task:
 
 def tune(
     scenario: Scenario | str | Path,
-    aqm: str,
+    aqm: Named,
     *,
     goals: Sequence[str | Goal] | str = (),
     maximize: Sequence[str] | str = (),
@@ -114,12 +113,13 @@ def tune(
     """Finds a discipline's parameters for a range of conditions, and writes a statement about them.
 
     scenario: or the path of its file; the points of its `[sweep]` are the range.
-    aqm: the discipline, such as `"red"`.
+    aqm: the discipline, as `Scenario.with_aqm` takes it: `"red"`, or a class of your own, whose annotated arguments are
+        its keys. What is said of it stays (`"red:w_q=0.002"`), unless `vary` names it: then the search begins there.
     goals: bounds that must be kept: `"delay_p99_s < 20 ms"`.
     maximize, minimize: metrics; several give a Pareto front.
     judge: over the range: `"worst"`, `"mean"`, or a quantile such as `"q90"`.
     vary: the keys that are searched, perhaps with ends: `["aqm.max_p=0.01..0.5"]`; default: the
-        usual ones.
+        usual ones, and of a class of your own all numbers.
     fix: key → value of the discipline, that stays.
     set: key path → value of the scenario, changed before it is read: `{"duration": "20 s"}`.
     runs: of the search; the statement takes some more; default: 6000. The same call gives the same
@@ -133,18 +133,27 @@ def tune(
 
     Raises `Error` for what makes no sense, before anything runs.
     """
-    base, file = _read(scenario, set)
-    kind = known(aqm, kinds(), "discipline")
+    found = discipline(aqm, "aqm")
+    base, file = _read(scenario, found, set)
     goals, maximize, minimize = _listed(goals), _listed(maximize), _listed(minimize)
     aimed, judged = aims(goals, maximize, minimize), Judge.parse(judge)
     budget = _budget(runs, time, seeds)
-    fixed = {key_name(path): value for path, value in (fix or {}).items()}
+    names = found.own.arguments if found.own else found.keys
+    said = {name: value for name, value in found.keys.items() if name in names and name not in varied(vary)}
+    fixed = {**said, **{key_name(path): value for path, value in (fix or {}).items()}}
     # The fixed keys belong to the tuned discipline, so that the scenario has it from here on.
-    changes = {"aqm.kind": kind, **{f"aqm.{name}": value for name, value in fixed.items()}}
-    ready = base.set_all(changes) if fixed else base
-    searched, first, changed = _candidates(kind, ready, aimed, vary, list(fixed))
+    label = found.own.name if found.own else found.kind
+    needed = {each.name for each in found.own.parameters if each.required} if found.own else frozenset()
+    kept = {name: value for name, value in found.keys.items() if name in needed} | fixed
+    tuned = replace(found, label=label, keys=kept if found.own else {})
+    changes = {f"aqm.{name}": value for name, value in {**found.keys, **fixed}.items()}
+    if found.own is not None:
+        ready = base.with_aqm(replace(tuned, keys={**found.keys, **fixed}))
+    else:
+        ready = base.set_all({"aqm.kind": found.kind, **changes}) if changes else base
+    searched, first, changed = _candidates(tuned, ready, aimed, vary, list(fixed))
     task = _Task(
-        kind=kind,
+        aqm=tuned,
         original=base,
         file=file,
         fixed=fixed,
@@ -158,7 +167,7 @@ def tune(
         seeds=range(ready.seed, ready.seed + seeds),
         asked={
             "file": file and file.name,
-            "aqm": kind,
+            "aqm": found.label,
             "goals": [str(goal) for goal in goals],
             "maximize": list(maximize),
             "minimize": list(minimize),
@@ -173,15 +182,14 @@ def tune(
     return _run(task, Path(out), jobs, scheduler, progress)
 
 
-def _read(scenario: Scenario | str | Path, changes: Mapping[str, object] | None) -> tuple[Scenario, Path | None]:
+def _read(
+    scenario: Scenario | str | Path, aqm: Discipline, changes: Mapping[str, object] | None
+) -> tuple[Scenario, Path | None]:
     """Returns a scenario with its changes, and its file if it has one."""
-    if isinstance(scenario, Scenario):
-        base, file = scenario.set_all(changes) if changes else scenario, None
-    else:
-        base, file = Scenario.load(scenario, changes), Path(scenario)
-    if base.core.has_user_aqm:
-        raise ScenarioError("tune keeps scenarios as text, which no discipline written in Python is")
-    return base, file
+    if not isinstance(scenario, Scenario):
+        return Scenario.load(scenario, changes, (aqm,)), Path(scenario)
+    base = scenario if aqm.own is None else scenario.with_aqm(aqm)
+    return base.set_all(changes) if changes else base, None
 
 
 def _budget(runs: int | None, time: str | float | None, seeds: int) -> Budget:
@@ -197,22 +205,22 @@ def _listed(given: Sequence[T | str] | str) -> Sequence[T | str]:
 
 
 def _candidates(
-    kind: str, scenario: Scenario, wanted: Aims, vary: Sequence[str], fixed: Sequence[str]
+    aqm: Discipline, scenario: Scenario, wanted: Aims, vary: Sequence[str], fixed: Sequence[str]
 ) -> tuple[Space, list[Rule], bool]:
     """Returns the keys that are searched, the first candidates, and whether `[aqm]` differs from the defaults."""
-    made, seen = under(scenario, kind, plain=False), conditions(scenario)
+    made, seen = under(scenario, aqm, plain=False), conditions(scenario)
     found = facts([made.core.point(each.variant, list(each.values)) for each in seen])
     resolved = made.resolved["aqm"]
-    searched = space(kind, resolved, found, vary, fixed)
+    searched = space(aqm, resolved, found, vary, fixed)
     axes = {path for each in seen for path, _ in each.values}
     for path in ("aqm.kind", *(key.path for key in searched.keys)):
         if path in axes:
             raise ScenarioError(
                 f"[sweep] has {path}, which is searched; take it out of [sweep], or name others: --vary"
             )
-    first = first_candidates(kind, searched, found, wanted)
+    first = first_candidates(aqm.kind, searched, found, wanted)
     own = _own(searched, resolved, found)
-    plain = under(scenario, kind, plain=True).resolved["aqm"]
+    plain = under(scenario, aqm, plain=True).resolved["aqm"]
     rules = first if own is None or resolved == plain else [own, *first]
     return searched, _once(rules), resolved != plain
 
@@ -224,12 +232,12 @@ def _run(
     seen = conditions(task.scenario)
     others = unseen(task.scenario, len(seen), task.scenario.seed)
     with ExitStack() as stack:
-        engine: Engine = Threads(jobs or cores())
+        engine = engine_for(under(task.scenario, task.aqm, plain=False), jobs or cores())
         if scheduler is not None:
             from penstock.sweeps.on_dask import DaskEngine
 
             engine = stack.enter_context(DaskEngine(scheduler))
-        runner = Runner(task.scenario, seen, others, task.aims.metrics, folder, engine, progress)
+        runner = Runner(task.scenario, task.aqm, seen, others, task.aims.metrics, folder, engine, progress)
         hunt = _hunt(task, runner, len(seen))
         if hunt.race.least_runs > task.budget.runs:
             raise Error(
@@ -247,10 +255,10 @@ def _run(
             [seed + UNSEEN_SEEDS for seed in task.seeds],
             *(len(seen), len(others)),
         )
-        found = finals(ground, hunt, beside(task.kind, task.changed))
+        found = finals(ground, hunt, beside(task.aqm.label, task.changed))
     best = next(each for each in hunt.candidates if each.setting == found.best.setting)
     statement = Statement(
-        task.kind,
+        task.aqm.label,
         task.file.name if task.file else task.original.name or "a scenario",
         *(task.aims, task.judge, task.space, seen, others, task.seeds, ground.unseen_seeds, found),
         (best.origin, best.source),
@@ -292,7 +300,7 @@ def _hunt(task: _Task, runner: Runner, count: int) -> Hunt:
     points = [task.space.encode(rule.values) for rule in task.first]
     objectives = max(1, len(task.aims.objectives))
     search = Search(len(task.space.keys), objectives, task.scenario.seed, points)
-    return Hunt(task.space, search, race, runner, task.kind, task.first)
+    return Hunt(task.space, search, race, runner, task.aqm.label, task.first)
 
 
 def _expected(task: _Task, seen: int, others: int) -> int:
@@ -306,7 +314,7 @@ def _refuse_without_metric(task: _Task, runner: Runner, names: Sequence[str]) ->
     """Raises `Error` for a metric that has no value under a condition, neither here nor under
     DropTail.
     """
-    asked = [Setting(task.kind, plain=True), Setting("droptail", plain=True)]
+    asked = [Setting(task.aqm.label, plain=True), Setting("droptail", plain=True)]
     missing = {metric: set(range(len(names))) for metric in task.aims.metrics}
     for setting in asked:
         if not any(missing.values()):
@@ -322,10 +330,10 @@ def _refuse_without_metric(task: _Task, runner: Runner, names: Sequence[str]) ->
 def _finish(task: _Task, statement: Statement, hunt: Hunt, folder: Path) -> Tuning:
     """Writes everything."""
     values = written(statement, statement.finals.best)
-    changes = {"kind": task.kind, **task.fixed, **values}
-    base = under(task.scenario, task.kind, plain=False)
+    changes = {**({"kind": task.aqm.kind} if task.aqm.kind else {}), **task.fixed, **values}
+    base = under(task.scenario, task.aqm, plain=False)
     tuned = base.set_all({f"aqm.{name}": value for name, value in values.items()})
-    text = tuned_toml(task.file, tuned, task.original, changes)
+    text = tuned_toml(task.file, tuned, task.original, changes, task.aqm)
     document = document_of(statement, task.asked)
     write_files(folder, statement, hunt.candidates, text, document)
     page = write_page(folder, statement, hunt.candidates)

@@ -26,6 +26,8 @@ pub(crate) struct Discipline {
     pub values: Values,
     /// The keys that every kind has.
     pub common: Common,
+    /// A user discipline, in place of `kind`.
+    pub user: Option<UserAqm>,
 }
 
 /// One direction of a link between routers.
@@ -87,7 +89,7 @@ pub(super) fn discipline(root: &Node, path: &str, profile: Profile) -> Result<Di
     if common.mean_packet.0 == 0 {
         return Err(section.conflict("mean_packet", &values, "must be above 0 B"));
     }
-    Ok(Discipline { kind, values, common })
+    Ok(Discipline { kind, values, common, user: None })
 }
 
 /// Checks that a buffer holds at least one packet and has a possible length.
@@ -342,7 +344,8 @@ pub(super) fn modem(root: &Node, shaper: &mut Line, at: u32) -> Result<Option<Li
     // A table that is not there: all that a FIFO takes has a default.
     let nowhere = Section::new(root, "topology.modem");
     let values = nowhere.fill(&keys::aqm_params(fifo), Defaults::GENERAL)?;
-    let fifo = Discipline { kind: fifo, common: Common::read(&values), values };
+    let common = Common::read(&values);
+    let fifo = Discipline { kind: fifo, common, values, user: None };
     let behind = line(root, ("topology.modem", &fifo), (rate, Duration::ZERO, buffer))?;
     let modem = Line {
         name: format!("{}.modem", shaper.name),

@@ -16,7 +16,7 @@ mod words;
 pub use field::{field, Field, Named, Params};
 pub use laws::{DelaySpec, Dist, Loss, RateSchedule, StartSpec};
 pub use profile::{Literals, OwnDefaults, Profile, Under};
-pub use ty::{int, num, num_open, Ty, REQUIRED};
+pub use ty::{int, num, num_open, Ty, NUMBER, REQUIRED, WHOLE};
 pub use value::{ParamError, Value, Values};
 pub use words::without_indent;
 

@@ -76,12 +76,19 @@ pub const fn int(min: i64, max: i64) -> Ty {
     Ty::Int { min, max }
 }
 
+/// Any whole number.
+pub const WHOLE: Ty = int(i64::MIN, i64::MAX);
+/// Any number.
+pub const NUMBER: Ty = num(f64::MIN, f64::MAX);
+
 impl Ty {
     /// Returns what the type allows, for a person: "a number in (0, 1]".
     pub fn allowed(&self) -> String {
         let words = |w: &[&str]| format!("\"{}\"", w.join("\", \""));
         let text = match self {
             Ty::Bool => "true or false",
+            &WHOLE => "a whole number",
+            &NUMBER => "a number",
             Ty::Int { min, max } => return format!("a whole number in [{min}, {max}]"),
             Ty::Num { min, max, open: true } => return format!("a number in ({min}, {max}]"),
             Ty::Num { min, max, open: false } => return format!("a number in [{min}, {max}]"),

@@ -29,17 +29,23 @@ import hashlib
 import importlib
 import importlib.util
 import re
-import site
 import struct
 import sys
-import sysconfig
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock._files import sources
+from penstock.errors import ScenarioError
+from penstock.model.modules import installed
+from penstock.model.own_file import watched
+from penstock.runs.tasks import identity as scenario_identity
 from penstock.runs.tasks import simulator
+
+if TYPE_CHECKING:
+    from penstock import _penstock
+    from penstock.model.aqm import Aqm
 
 #: Modules of Python whose functions and classes reach out of the program.
 _OUTSIDE = frozenset(
@@ -70,7 +76,33 @@ _DESCRIPTORS = (
 )
 
 
-class UnidentifiedError(Exception):
+class Identities:
+    """Tells scenarios from each other: by what their text says and, with a discipline in Python, by its code.
+
+    It is for one call: a class may be changed before the next.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[object, str]] = {}
+
+    def of(self, made: _penstock.Scenario) -> tuple[str, str]:
+        """Returns a scenario's text, and what its runs are, but for the seed. Raises `UnidentifiedError`."""
+        text, canonical = made.canonical_json()
+        return text, scenario_identity("\0".join((canonical, *map(self._own, disciplines(made)))))
+
+    def _own(self, discipline: object) -> str:
+        if id(discipline) not in self._known:
+            with watched():
+                self._known[id(discipline)] = discipline, identity(discipline)
+        return self._known[id(discipline)][1]
+
+
+def disciplines(made: _penstock.Scenario) -> list[Aqm]:
+    """Returns the disciplines in Python of a scenario, with the values of their parameters."""
+    return [found[0] for reverse in (False, True) if (found := made.user_aqm(reverse)) is not None]
+
+
+class UnidentifiedError(ScenarioError):
     """Something that has no value that could be hashed; says what."""
 
 
@@ -396,35 +428,15 @@ def _found(module: str, name: str) -> object:
     return at
 
 
-def installed(module: str) -> bool:
-    """Returns whether a module is Python's own or of an installed package, this one included."""
-    return _version(module) is not None
-
-
-def _folders() -> Iterator[Path]:
-    for name in ("stdlib", "platstdlib", "purelib", "platlib"):
-        yield Path(sysconfig.get_path(name))
-    yield from map(Path, (*site.getsitepackages(), site.getusersitepackages()))
-
-
-@functools.cache
-def _in_folders(file: str) -> bool:
-    path = Path(file).resolve()
-    return any(path.is_relative_to(folder.resolve()) for folder in _folders())
-
-
 def _version(module: str) -> str | None:
     """Returns the version of what is Python's own or installed; `None` for the user's own modules."""
     top = module.partition(".")[0]
     if top == "penstock":
         return f"{simulator()} {sources()}"
-    loaded = sys.modules.get(top)
-    file = getattr(loaded, "__file__", None) or next(iter(getattr(loaded, "__path__", ())), None)
-    if top == "__main__" or (file is not None and not _in_folders(file)):
+    if not installed(top):
         return None
-    if top in sys.stdlib_module_names or top in sys.builtin_module_names:
-        return sys.version
-    return None if file is None else str(getattr(loaded, "__version__", ""))
+    stdlib = top in sys.stdlib_module_names or top in sys.builtin_module_names
+    return sys.version if stdlib else str(getattr(sys.modules.get(top), "__version__", ""))
 
 
 def _content(file: str) -> bytes:
