@@ -225,7 +225,11 @@ def test_a_class_of_the_user_s_own_travels_with_its_neighbours(client: Any, smal
     text += "  def __init__(self, limit: int = 4) -> None:\n    self.most = STEP * limit\n"
     text += "  def arrive(self, now, packet, queue):\n    return ps.DROP if queue.pkts >= self.most else ps.PASS\n"
     (tmp_path / "mine_travels_of_tests.py").write_text(text, encoding="utf-8")
-    asked: dict[str, Any] = {"aqm": f"{tmp_path / 'mine_travels_of_tests.py'}:Mine", "over": {"aqm.limit": [2, 4]}, "seeds": 3}
+    asked: dict[str, Any] = {
+        "aqm": f"{tmp_path / 'mine_travels_of_tests.py'}:Mine",
+        "over": {"aqm.limit": [2, 4]},
+        "seeds": 3,
+    }
     ps.sweep(small, out=tmp_path / "here", jobs=2, **asked)
     done = ps.sweep(small, out=tmp_path / "dask", scheduler=client, **asked)
     assert (done.ran, done.failed) == (6, 0)

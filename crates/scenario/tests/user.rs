@@ -133,13 +133,13 @@ fn it_may_end_the_run() {
 }
 
 const KEYS: &[Param] = &[
-    Param { name: "limit", ty: WHOLE, default: Some("7"), ..PARAM },
+    Param { name: "ceiling", ty: WHOLE, default: Some("7"), ..PARAM },
     Param { name: "burst", ty: WHOLE, auto: "none", ..PARAM },
 ];
 
 fn with_keys(params: &'static [Param]) -> UserAqm {
     let refused = vec![("odd".into(), "is odd".into())];
-    limit(7, None).declaring(params, refused, |values: &Values| match values.get("limit") {
+    limit(7, None).declaring(params, refused, |values: &Values| match values.get("ceiling") {
         Some(Value::Int(n)) if *n > 0 => Ok(limit(*n as u32, None)),
         other => Err(format!("no such limit: {other:?}").into()),
     })
@@ -150,10 +150,10 @@ fn with_keys(params: &'static [Param]) -> UserAqm {
 fn its_parameters_are_keys() {
     let own = file().with_user_aqm(with_keys(KEYS)).unwrap();
     let aqm = |s: &Scenario| s.resolved()["aqm"].clone();
-    assert_eq!((&aqm(&own)["limit"], &aqm(&own)["burst"]), (&7.into(), &serde_json::Value::Null));
-    let nine = own.set("aqm.limit", "9").unwrap();
-    assert_eq!(aqm(&nine)["limit"], 9);
-    assert_eq!(nine.lower(1).unwrap().links[0].aqm_values.get("limit"), Some(&Value::Int(9)));
+    assert_eq!((&aqm(&own)["ceiling"], &aqm(&own)["burst"]), (&7.into(), &serde_json::Value::Null));
+    let nine = own.set("aqm.ceiling", "9").unwrap();
+    assert_eq!(aqm(&nine)["ceiling"], 9);
+    assert_eq!(nine.lower(1).unwrap().links[0].aqm_values.get("ceiling"), Some(&Value::Int(9)));
     let early = |s: &Scenario| {
         let result = run(&s.lower(1).unwrap(), &Handle::default()).unwrap();
         let i = penstock_sim::METRICS.iter().position(|m| m.name == "drops_early").unwrap();
@@ -161,38 +161,39 @@ fn its_parameters_are_keys() {
     };
     assert!(early(&own) > 0.0);
     assert_eq!(early(&nine), early(&file().with_user_aqm(limit(9, None)).unwrap()));
-    let said = file().with_user_aqm_set(with_keys(KEYS), &[("limit", "9")]).unwrap();
+    let said = file().with_user_aqm_set(with_keys(KEYS), &[("ceiling", "9")]).unwrap();
     assert_eq!(aqm(&said), aqm(&nine));
-    let swept = own.set_all(&[("sweep.aqm.limit", "{ integer = [2, 5] }"), ("sweep.samples", "3")]);
+    let swept =
+        own.set_all(&[("sweep.aqm.ceiling", "{ integer = [2, 5] }"), ("sweep.samples", "3")]);
     let swept = swept.unwrap();
     assert_eq!(swept.ranges()[0].at(1.0), 5);
-    assert_eq!(aqm(&swept.point(None, &[("aqm.limit", &3.into())]).unwrap())["limit"], 3);
+    assert_eq!(aqm(&swept.point(None, &[("aqm.ceiling", &3.into())]).unwrap())["ceiling"], 3);
     // Under a kind they are keys of another discipline: known, and not used.
     assert_eq!(aqm(&nine.with_aqm("red").unwrap()), aqm(&file()));
-    let text = FILE.replace("min_th = 5", "min_th = 5\nlimit = 4");
+    let text = FILE.replace("min_th = 5", "min_th = 5\nceiling = 4");
     assert!(Scenario::from_toml(&text, "user.toml").is_err());
     let known = Scenario::from_toml_with(&text, "user.toml", &[], &[with_keys(KEYS)]).unwrap();
     assert_eq!(aqm(&known), aqm(&file()));
-    assert_eq!(aqm(&known.with_user_aqm(with_keys(KEYS)).unwrap())["limit"], 4);
+    assert_eq!(aqm(&known.with_user_aqm(with_keys(KEYS)).unwrap())["ceiling"], 4);
 }
 
 #[test]
 fn what_is_wrong_with_a_parameter_is_said() {
-    const NEEDED: &[Param] = &[Param { name: "limit", ty: WHOLE, auto: REQUIRED, ..PARAM }];
+    const NEEDED: &[Param] = &[Param { name: "ceiling", ty: WHOLE, auto: REQUIRED, ..PARAM }];
     let own = file().with_user_aqm(with_keys(KEYS)).unwrap();
     let said = |s: Result<Scenario, _>| {
         s.map_err(|e: penstock_scenario::ScenarioError| e.to_string()).unwrap_err()
     };
     for (path, value, message) in [
-        ("aqm.limit", "2.5", "aqm.limit = 2.5: must be a whole number"),
-        ("aqm.limt", "2", "aqm.limt: unknown key; nearest: limit"),
+        ("aqm.ceiling", "2.5", "aqm.ceiling = 2.5: must be a whole number"),
+        ("aqm.ceilin", "2", "aqm.ceilin: unknown key; nearest: ceiling"),
         ("aqm.odd", "2", "aqm.odd: is odd"),
-        ("aqm.limit", "0", "aqm: no such limit: Some(Int(0))"),
-        ("aqm.reverse.limit", "2.5", "aqm.reverse.limit = 2.5: must be a whole number"),
+        ("aqm.ceiling", "0", "aqm: no such limit: Some(Int(0))"),
+        ("aqm.reverse.ceiling", "2.5", "aqm.reverse.ceiling = 2.5: must be a whole number"),
     ] {
         let error = said(own.set(path, value));
         assert!(error.contains(message), "{error}");
     }
     let error = said(file().with_user_aqm(with_keys(NEEDED)));
-    assert!(error.contains("aqm.limit: missing; a whole number"), "{error}");
+    assert!(error.contains("aqm.ceiling: is required: a whole number"), "{error}");
 }

@@ -41,12 +41,14 @@ def is_discipline(value: object) -> bool:
 
 
 @contextmanager
-def watched() -> Iterator[None]:
-    """Counts modules that are loaded in the block to the files' own: code that is looked at may import some."""
+def watched(module: str) -> Iterator[None]:
+    """Counts modules that are loaded in the block to that one's, if it is of a file: code that is looked at may import
+    some."""
     before = {*sys.modules}
     yield
-    for loaded in _LOADED.values():
-        loaded.note(before)
+    file = _file(module)
+    if file in _LOADED:
+        _LOADED[file].note(before)
 
 
 def files() -> list[Path]:
@@ -98,7 +100,7 @@ def _imported(file: Path) -> ModuleType:
         _LOADED.pop(path).unload()
     for each in {each for others in _LOADED.values() for each in others.brought if each != name}:
         beside = path.with_name(f"{each}.py")
-        if beside.is_file() and _file(each) != beside:
+        if beside.is_file() and _file(each) not in (None, beside):
             raise ScenarioError(f"{file}: there are two modules {each}: {beside} and {_file(each)}; rename one")
     before, loaded = {*sys.modules} - {name}, _Loaded({})
     spec = importlib.util.spec_from_file_location(name, path)

@@ -92,7 +92,7 @@ class Identities:
 
     def _own(self, discipline: object) -> str:
         if id(discipline) not in self._known:
-            with watched():
+            with watched(type(discipline).__module__):
                 self._known[id(discipline)] = discipline, identity(discipline)
         return self._known[id(discipline)][1]
 
