@@ -13,10 +13,10 @@ import pytest
 import penstock as ps
 from conftest import SMALL
 from penstock.cli import main
+from penstock.evaluation import candidates, points, rfc
 from penstock.model import own_file
 from penstock.model.discipline import disciplines
 from penstock.model.own import parameters
-from penstock.runs import processes
 from penstock.sweeps import store
 from penstock.sweeps.drive import Processes
 
@@ -251,7 +251,7 @@ def test_what_cannot_be_told_is_not_kept(folder: Path, capsys: pytest.CaptureFix
 
 
 TUNED = """
-duration = "6 s"
+duration = "3 s"
 measure = { from = "1 s" }
 topology.bottleneck = { rate = "2 Mbit/s", delay = "5 ms", buffer = "60 packets" }
 traffic = [{ kind = "ftp", flows = 2 }]
@@ -264,7 +264,7 @@ def test_a_class_is_tuned(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     pytest.importorskip("optuna")
     (folder / "range.toml").write_text(TUNED)
     line = ["tune", "range.toml", "--aqm", "mine_of_tests.py:Limit(share=1.0)", "--goal", "delay_p99_s < 100 ms"]
-    line += ["--maximize", "utilization", "--runs", "60", "--seeds", "2"]
+    line += ["--maximize", "utilization", "--runs", "30", "--seeds", "2"]
     assert main([*line, "--out", "a", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["asked"]["aqm"], found["aqm"], list(found["parameters"])) == (
@@ -279,7 +279,7 @@ def test_a_class_is_tuned(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert text.startswith("# Limit: a file names no class; --aqm FILE.py:Limit does.\n")
     assert main(["run", "a/tuned.toml", "--aqm", "mine_of_tests.py:Limit", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["scenario"]["aqm"]["limit"] == limit
-    again = ps.tune("range.toml", Limit(9), vary=["aqm.limit=2..30"], minimize="delay_p99_s", runs=40, seeds=2, out="b")
+    again = ps.tune("range.toml", Limit(9), vary=["aqm.limit=2..30"], minimize="delay_p99_s", runs=30, seeds=2, out="b")
     assert again.parameters["aqm.limit"] == 2
     names = [each.name for each in again.statement.finals.beside]
     assert names[:3] == ["Limit, defaults", "Limit, as in the file", "droptail"]
@@ -293,15 +293,21 @@ def test_a_class_is_tuned(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert not (folder / "c").exists()
 
 
-@pytest.mark.skipif(not processes.available(), reason="no worker processes here")
-def test_a_probe_and_an_evaluation_take_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_probe_takes_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     probed = ps.probe(small().with_aqm(Limit(4)), queues=[3, 4], after=["0.1 s"], runs=1)
     assert probed.shares("drop") == [[0.0, 1.0]]
-    assert main(["probe", "mine_of_tests.py:Limit(limit=4)", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert (document["aqm"]["kind"], document["aqm"]["limit"]) == ("python:Limit", 4)
+    assert json.loads(probed.json())["aqm"]["limit"] == 4
     assert main(["probe", "mine_of_tests.py:Fails"]) == 1
     assert "mine_of_tests.py:22: in arrive: RuntimeError: no more" in capsys.readouterr().err
-    line = ["evaluate", "mine_of_tests.py:Limit(limit=4)", "red:min_th=3,max_th=9", "--quick", "--only", "mild"]
-    assert main([*line, "--seeds", "1", "--out", "judged", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["asked"]["disciplines"] == ["Limit(limit=4)", "red:min_th=3,max_th=9"]
+    assert main(["probe", "red", "--aqm", "pie"]) == 2
+    assert "red is no file" in capsys.readouterr().err
+
+
+def test_an_evaluation_varies_its_arguments(folder: Path) -> None:
+    judged = candidates.candidates(["mine_of_tests.py:Limit(limit=4)", "red:min_th=3,max_th=9"])
+    assert [each.name for each in judged] == ["droptail", "Limit(limit=4)", "red:min_th=3,max_th=9"]
+    planned = points.plan(judged[:2], [rfc.experiment("medium")], [1], [1])
+    varied = {each.where.knob: each for each in planned.points if each.where.knob}
+    assert varied["limit × 2"].scenario.resolved["aqm"]["limit"] == 8
+    assert {each.own for each in varied.values()} == {True}
+    assert len({each.point.identity for each in planned.points}) == len(planned.points)

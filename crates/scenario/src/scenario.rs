@@ -442,7 +442,7 @@ fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
         out.insert("node".into(), t.nodes.iter().map(node).collect());
         let link = |wire: &plan::Wire| {
             let mut link = loud(GraphLink::TABLE.iter().chain(Link::TABLE), &wire.values);
-            let mut own = wire.aqm.as_ref().map(|d| discipline(d)).unwrap_or_default();
+            let mut own = wire.aqm.as_ref().map(discipline).unwrap_or_default();
             if let Some(reverse) = &wire.reverse {
                 own.insert("reverse".into(), Json::Object(discipline(reverse)));
             }

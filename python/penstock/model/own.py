@@ -209,7 +209,7 @@ def _bound(cls: type[Aqm], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dic
 
 
 def _parameter(cls: type[Aqm], argument: inspect.Parameter) -> Parameter | None:
-    kind = None if argument.name in TAKEN else _type(argument.annotation, cls)
+    kind = None if argument.name in TAKEN else _type(_hints(cls).get(argument.name))
     if kind is None:
         return None
     required = argument.default is argument.empty
@@ -223,22 +223,27 @@ def _parameter(cls: type[Aqm], argument: inspect.Parameter) -> Parameter | None:
     return made
 
 
-def _type(annotation: Any, cls: type[Aqm]) -> tuple[str, tuple[str, ...]] | None:
+def _hints(cls: type[Aqm]) -> Mapping[str, Any]:
+    """Returns the annotations of a class's arguments; where one means nothing here, the plain ones."""
+    try:
+        return typing.get_type_hints(cls.__init__)
+    except Exception:
+        plain = {kind.__name__: kind for kind in _NAMES}
+        said = getattr(cls.__init__, "__annotations__", {})
+        return {name: plain.get(each) if isinstance(each, str) else each for name, each in said.items()}
+
+
+def _type(annotation: Any) -> tuple[str, tuple[str, ...]] | None:
     """Returns the type of a key, and its words; `None` for what is none."""
-    if isinstance(annotation, str):
-        try:
-            annotation = eval(annotation, {**vars(typing), **getattr(cls.__init__, "__globals__", {})})
-        except Exception:
-            return None
     if isinstance(annotation, type) and annotation in _NAMES:
         return _NAMES[annotation], ()
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
-        return _type(parts[0], cls)
+        return _type(parts[0])
     if origin is Literal and all(isinstance(each, str) for each in parts):
         return "word", parts
     if origin in (typing.Union, types.UnionType):
-        kinds = {_type(each, cls) for each in parts if each is not type(None)}
+        kinds = {_type(each) for each in parts if each is not type(None)}
         if kinds == {("int", ()), ("float", ())}:
             return "float", ()
         return kinds.pop() if len(kinds) == 1 else None
