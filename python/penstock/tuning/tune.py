@@ -138,19 +138,7 @@ def tune(
     goals, maximize, minimize = _listed(goals), _listed(maximize), _listed(minimize)
     aimed, judged = aims(goals, maximize, minimize), Judge.parse(judge)
     budget = _budget(runs, time, seeds)
-    names = found.own.arguments if found.own else found.keys
-    said = {name: value for name, value in found.keys.items() if name in names and name not in varied(vary)}
-    fixed = {**said, **{key_name(path): value for path, value in (fix or {}).items()}}
-    # The fixed keys belong to the tuned discipline, so that the scenario has it from here on.
-    label = found.own.name if found.own else found.kind
-    needed = {each.name for each in found.own.parameters if each.required} if found.own else frozenset()
-    kept = {name: value for name, value in found.keys.items() if name in needed} | fixed
-    tuned = replace(found, label=label, keys=kept if found.own else {})
-    changes = {f"aqm.{name}": value for name, value in {**found.keys, **fixed}.items()}
-    if found.own is not None:
-        ready = base.with_aqm(replace(tuned, keys={**found.keys, **fixed}))
-    else:
-        ready = base.set_all({"aqm.kind": found.kind, **changes}) if changes else base
+    tuned, ready, fixed = _settled(found, base, vary, fix or {})
     searched, first, changed = _candidates(tuned, ready, aimed, vary, list(fixed))
     task = _Task(
         aqm=tuned,
@@ -180,6 +168,24 @@ def tune(
         },
     )
     return _run(task, Path(out), jobs, scheduler, progress)
+
+
+def _settled(
+    found: Discipline, base: Scenario, vary: Sequence[str], fix: Mapping[str, object]
+) -> tuple[Discipline, Scenario, dict[str, object]]:
+    """Returns the discipline that is tuned, the scenario with all that was said of it, and the keys that stay."""
+    names = found.own.arguments if found.own else found.keys
+    said = {name: value for name, value in found.keys.items() if name in names and name not in varied(vary)}
+    fixed = {**said, **{key_name(path): value for path, value in fix.items()}}
+    if found.own is not None:
+        needed = {each.name for each in found.own.parameters if each.required}
+        kept = {name: value for name, value in found.keys.items() if name in needed} | fixed
+        tuned = replace(found, label=found.own.name, keys=kept)
+        return tuned, base.with_aqm(replace(tuned, keys={**found.keys, **fixed})), fixed
+    # The fixed keys belong to the tuned discipline, so that the scenario has it from here on.
+    changes = {f"aqm.{name}": value for name, value in {**found.keys, **fixed}.items()}
+    ready = base.set_all({"aqm.kind": found.kind, **changes}) if changes else base
+    return replace(found, label=found.kind, keys={}), ready, fixed
 
 
 def _read(
