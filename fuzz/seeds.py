@@ -142,7 +142,8 @@ def main() -> None:
     top = tables("scenario")
     free = [p for p in top["top"] if p["name"] != "duration" and "table" not in p["type"]]
     seeds("top", lambda keys: TOP + keys + DUMBBELL + FTP, free)
-    seeds("measure", lambda keys: f"{TOP}{DUMBBELL}{FTP}[measure]\n{keys}", top["measure"])
+    for table in ("measure", "record"):
+        seeds(table, lambda keys, table=table: f"{TOP}{DUMBBELL}{FTP}[{table}]\n{keys}", top[table])
     axes = '"seed" = [1, 2]\n"aqm.max_p" = { log_uniform = [0.001, 0.5] }\n'
     red = '[aqm]\nkind = "red"\n'
     seeds("sweep", lambda keys: f"{TOP}{DUMBBELL}{FTP}{red}[sweep]\n{axes}{keys}", top["sweep"])

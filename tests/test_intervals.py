@@ -80,7 +80,7 @@ def test_every_metrics_interval_holds_the_mean_and_stays_where_the_metric_can_be
 
 
 def test_every_metric_has_bounds_and_one_name_has_one() -> None:
-    assert all(row["bounds"][0] == 0 and row["bounds"][1] in (None, 1) for row in ROWS)
+    assert all(row["bounds"][0] == 0 and row["bounds"][1] in (None, 1, 100) for row in ROWS)
     for row in ROWS:
         assert tuple(row["bounds"]) == bounds_of(row["name"])
         # What is shown in percent is a share.

@@ -111,6 +111,11 @@ impl Flows {
         self.known.get(flow as usize).map_or(Side::Left, |k| k.sender)
     }
 
+    /// Returns whether a flow's data come from that side.
+    pub fn leads(&self, flow: u32, from: Side) -> bool {
+        self.sender(flow) == from
+    }
+
     fn inside(&self, t: Time) -> bool {
         self.window.0 <= t && t < self.window.1
     }

@@ -12,7 +12,7 @@ use penstock_aqm::{Ecn, Packet};
 use penstock_queue::{
     Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe, Queued, Sent, Served,
 };
-use penstock_sim::{AccessLink, AccessQueue, Config, FlowConfig};
+use penstock_sim::{AccessLink, AccessQueue, Config, FlowConfig, PacketStats, PacketView};
 use penstock_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -28,6 +28,8 @@ pub struct Slot {
     connection: u32,
     wire_bytes: u32,
     seen: Option<Seen>,
+    /// When it came, if its way is watched.
+    came: Option<Time>,
 }
 
 /// Bytes of a slot: an Ethernet frame of an MTU of 1500, and room to notice a longer one.
@@ -90,6 +92,9 @@ pub struct Path {
     due: Vec<(Time, u32)>,
     /// The counts of each flow.
     pub flows: Flows,
+    /// By flow, the frames with data that came in the window, where they are watched: how long they
+    /// took through the path.
+    watched: Option<Vec<PacketStats>>,
 }
 
 /// The frames in the router's memory.
@@ -169,6 +174,7 @@ impl Path {
             order: 0,
             due: vec![],
             flows,
+            watched: c.record.groups.then(Vec::new),
         })
     }
 
@@ -188,6 +194,7 @@ impl Path {
                 connection: 0,
                 wire_bytes: 0,
                 seen: None,
+                came: None,
             });
             (self.frames.slots.len() - 1) as u32
         })
@@ -245,7 +252,7 @@ impl Path {
             // ARP and the like: no queue, no discipline, only the way.
             let delay = self.delays[from as usize] + self.hosts[0].delay + self.hosts[1].delay;
             let s = &mut self.frames.slots[place];
-            (s.from, s.seen) = (from, None);
+            (s.from, s.seen, s.came) = (from, None, None);
             self.at(now + delay, Task::Due(slot));
             return;
         };
@@ -258,12 +265,58 @@ impl Path {
         let s = &mut self.frames.slots[place];
         (s.from, s.flow, s.connection, s.wire_bytes, s.seen) =
             (from, flow, connection, wire_bytes, Some(seen));
+        if self.watched.is_some() {
+            let data = seen.transport.is_some_and(|x| x.payload > 0);
+            let counts = data && self.flows.leads(flow, from) && self.inside(now);
+            self.frames.slots[place].came = counts.then_some(now);
+            if let Some(stats) = counts.then(|| self.watched(flow)).flatten() {
+                stats.came += 1;
+            }
+        }
         let window = self.window;
         match self.access_links(flow).up(from).send(now, wire_bytes, window) {
             None => self.frames.discard(slot),
             Some(t) if t <= now => self.at_queue(now, slot),
             Some(t) => self.at(t, Task::AtQueue(slot)),
         }
+    }
+
+    fn inside(&self, t: Time) -> bool {
+        t >= self.window.0 && t < self.window.1
+    }
+
+    fn watched(&mut self, flow: u32) -> Option<&mut PacketStats> {
+        let (watched, flow) = (self.watched.as_mut()?, flow as usize);
+        if flow >= watched.len() {
+            watched.resize_with(flow + 1, PacketStats::default);
+        }
+        Some(&mut watched[flow])
+    }
+
+    /// Returns what became of each flow's packets, at the bottleneck and on the whole way, where they
+    /// were watched. Those under way at the end count as neither lost nor sent.
+    pub fn packets(&mut self, c: &Config) -> Option<Vec<PacketView>> {
+        self.watched.as_ref()?;
+        let mut free = vec![false; self.frames.slots.len()];
+        self.frames.free.iter().for_each(|slot| free[*slot as usize] = true);
+        let held = self.frames.slots.iter().zip(free).filter(|(s, free)| !free && s.came.is_some());
+        let held: Vec<u32> = held.map(|(s, _)| s.flow).collect();
+        for flow in held {
+            if let Some(stats) = self.watched(flow) {
+                stats.came -= 1;
+            }
+        }
+        let flows = (0..).zip(self.watched.take()?);
+        let view = |(i, mut path): (u32, PacketStats)| {
+            let forward = c.flows.get(i as usize).is_none_or(FlowConfig::leads_forward);
+            let call = c.flows.get(i as usize).and_then(|f| c.calls.get(&f.group));
+            path.lost = path.came - path.through_n();
+            let queue = self.links[usize::from(!forward)].flow(i);
+            PacketView { queue, path: Some(path), call: call.copied() }
+        };
+        let mut views: Vec<PacketView> = flows.map(view).collect();
+        views.resize_with(views.len().max(c.flows.len()), PacketView::default);
+        Some(views)
     }
 
     /// Returns the longest queue at an access link, where it was longer than at the bottleneck.
@@ -392,6 +445,13 @@ impl Path {
         self.frames.counts.forwarded += 1;
         let s = &self.frames.slots[slot as usize];
         self.frames.held[s.from as usize] -= 1;
+        if let Some(came) = self.frames.slots[slot as usize].came.take() {
+            let flow = self.frames.slots[slot as usize].flow;
+            if let Some(stats) = self.watched(flow) {
+                stats.through(t.since(came));
+            }
+        }
+        let s = &self.frames.slots[slot as usize];
         if let Some(seen) = &s.seen {
             let completes = self.flows.deliver(t, s.from, s.connection, s.wire_bytes, seen);
             let marked = s.from == Side::Left && seen.ecn == Ecn::Ce;

@@ -10,7 +10,8 @@ use crate::work::Log;
 use penstock_queue::{Column, LinkView, Table};
 use penstock_sim::{
     page_table, transfer_table, AccessParts, AccessQueue, App, BandResult, Config, FlowResult,
-    FlowView, Page, PageResult, RunResult, RunView, TcpView, Transfer,
+    FlowView, LinkResult, PacketResult, PacketView, Page, PageResult, RunResult, RunView, TcpView,
+    Transfer,
 };
 use penstock_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
@@ -155,13 +156,23 @@ struct WireResult {
     groups: Vec<Vec<Option<f64>>>,
     flows: Vec<(u32, Vec<Option<f64>>)>,
     pages: Option<WirePages>,
-    series: Vec<(String, Vec<(String, WireColumn)>)>,
+    series: Vec<WireTable>,
     zero_ns: Option<u64>,
     access: Option<AccessParts>,
+    /// Of groups, and of flows.
+    packets: Option<WirePackets>,
+    /// Link, metrics, series.
+    links: Vec<(String, Vec<Option<f64>>, Vec<WireTable>)>,
     /// Link, band, metrics.
     bands: Vec<(String, String, Vec<Option<f64>>)>,
     emulation: Emulation,
 }
+
+/// The metrics of packets: of each group, and of each flow.
+type WirePackets = (Vec<Vec<Option<f64>>>, Vec<Vec<Option<f64>>>);
+
+/// Name and columns.
+type WireTable = (String, Vec<(String, WireColumn)>);
 
 /// The metrics of pages: of all groups, and of each that has some.
 type WirePages = (Vec<Option<f64>>, Vec<(u32, Vec<Option<f64>>)>);
@@ -190,6 +201,11 @@ impl Report {
             };
             (name.clone(), column)
         };
+        let tables = |series: &[Table]| {
+            let table = |t: &Table| (t.name.to_owned(), t.columns.iter().map(column).collect());
+            series.iter().map(table).collect()
+        };
+        let link = |l: &LinkResult| (l.name.clone(), l.metrics.clone(), tables(&l.series));
         let band = |b: &BandResult| (b.link.clone(), b.name.clone(), b.metrics.clone());
         let wire = WireResult {
             seed: r.seed,
@@ -198,11 +214,9 @@ impl Report {
             groups: r.groups.clone(),
             flows: r.flows.iter().map(|f| (f.group, f.metrics.clone())).collect(),
             pages: r.pages.as_ref().map(|p| (p.metrics.clone(), p.groups.clone())),
-            series: r
-                .series
-                .iter()
-                .map(|t| (t.name.to_owned(), t.columns.iter().map(column).collect()))
-                .collect(),
+            series: tables(&r.series),
+            packets: r.packets.as_ref().map(|p| (p.groups.clone(), p.flows.clone())),
+            links: r.links.iter().map(link).collect(),
             zero_ns: r.lead_in.map(Duration::as_nanos),
             access: r.access.map(Into::into),
             bands: r.bands.iter().map(band).collect(),
@@ -230,6 +244,8 @@ impl Report {
             let name = TABLES.iter().find(|t| **t == name)?;
             Some(Table { name, columns: columns.into_iter().map(column).collect() })
         };
+        let tables = |series: Vec<WireTable>| series.into_iter().filter_map(table).collect();
+        let link = |(name, metrics, series)| LinkResult { name, metrics, series: tables(series) };
         let band = |(link, name, metrics)| BandResult { link, name, metrics };
         let result = RunResult {
             seed: wire.seed,
@@ -241,10 +257,11 @@ impl Report {
                 .into_iter()
                 .map(|(group, metrics)| FlowResult { group, metrics })
                 .collect(),
-            links: vec![],
+            packets: wire.packets.map(|(groups, flows)| PacketResult { groups, flows }),
+            links: wire.links.into_iter().map(link).collect(),
             bands: wire.bands.into_iter().map(band).collect(),
             pages: wire.pages.map(|(metrics, groups)| PageResult { metrics, groups }),
-            series: wire.series.into_iter().filter_map(table).collect(),
+            series: tables(wire.series),
             lead_in: wire.zero_ns.map(Duration::from_nanos),
             pcap: None,
             access: wire.access.map(Into::into),
@@ -270,10 +287,14 @@ pub struct Window<'a> {
     pub end: Time,
     /// The bottleneck.
     pub link: LinkView,
-    /// Its bands.
+    /// Both links, where the link back is measured, too.
+    pub links: Vec<LinkResult>,
+    /// Their bands.
     pub bands: Vec<BandResult>,
     /// By flow.
     pub measured: &'a [Measured],
+    /// By flow, where packets were asked for: at the bottleneck, and one way.
+    pub packets: Option<Vec<PacketView>>,
     /// Byte-limited transfers that ended, whenever that was.
     pub transfers: &'a [Transfer],
     /// The objects that web and video fetched, likewise.
@@ -367,17 +388,26 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
     let ended = ended.into_iter().filter(inside).collect();
     let run = RunView { link: w.link.clone(), flows, ended };
     let mut metrics = run.metrics();
+    let mut links = w.links.clone();
     if w.from_to.0 >= w.from_to.1 {
         // Zero would be a count.
         metrics.fill(None);
+        links.iter_mut().for_each(|link| link.metrics.fill(None));
     }
+    let group_of = |i: usize| config.flows.get(i).map_or(0, |f| f.group);
+    let packets = w.packets.as_ref().map(|views| {
+        let views = views.iter().enumerate().map(|(i, view)| (group_of(i), view.clone()));
+        PacketResult::of(views, config.groups)
+    });
+    let packets = packets.map(|p| PacketResult { flows: if own { vec![] } else { p.flows }, ..p });
     RunResult {
         seed: config.seed,
         events: 0,
         metrics,
         groups: run.group_metrics(config.groups),
         flows: if own { vec![] } else { run.flow_metrics() },
-        links: vec![],
+        packets,
+        links,
         bands: w.bands.clone(),
         pages,
         series,

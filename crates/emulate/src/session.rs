@@ -16,9 +16,9 @@ use crate::side::Side;
 use crate::traffic::{self, TrafficPlan};
 use crate::watch::{Said, Watch};
 use crate::work::Log;
-use penstock_queue::Abort;
+use penstock_queue::{values, Abort, LINK_METRICS};
 use penstock_scenario::Scenario;
-use penstock_sim::{BandResult, Config};
+use penstock_sim::{BandResult, Config, LinkResult};
 use penstock_units::{Duration, Time, TxClock};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -316,18 +316,35 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, mut facts: 
     let zero_s = facts.zero.map_or(0.0, Duration::as_secs_f64);
     let since_zero = |t: Time| measured.then(|| t.as_secs_f64() - zero_s);
     ran.path.flows.close(end);
-    let link = ran.path.link(Side::Left);
-    link.finish(facts.end);
-    link.close(end);
-    let mut series = link.tables();
+    let bottleneck = config.bottleneck;
+    let back = config.links[bottleneck].opposite.expect("a dumbbell's link has an opposite");
+    for side in [Side::Left, Side::Right] {
+        let link = ran.path.link(side);
+        link.finish(facts.end);
+        link.close(end);
+    }
+    let mut series = ran.path.link(Side::Left).tables();
     series.extend(said.series);
-    let mean_rate = config.mean_rate(config.bottleneck);
-    let name = &config.links[config.bottleneck].name;
+    let mean_rate = config.mean_rate(bottleneck);
+    let view = ran.path.bottleneck().view(mean_rate).expect("the bottleneck is measured");
+    let (mut links, mut bands) = (vec![], vec![]);
+    for (side, i) in [(Side::Left, bottleneck), (Side::Right, back as usize)] {
+        let (link, rate, name) = (ran.path.link(side), config.mean_rate(i), &config.links[i].name);
+        bands.extend(BandResult::of(name, &link.bands(rate)));
+        if config.measure_links {
+            let metrics = link.view(rate).map(|view| values(LINK_METRICS, &view));
+            let metrics = metrics.expect("both links are measured");
+            links.push(LinkResult { name: name.clone(), metrics, series: link.tables() });
+        }
+    }
+    let packets = ran.path.packets(&config);
     let window = Window {
+        packets,
         from_to: (config.measure_from, end),
         end: facts.end.min(Time::ZERO + config.duration),
-        link: link.view(mean_rate).expect("the bottleneck is measured"),
-        bands: BandResult::of(name, &link.bands(mean_rate)),
+        link: view,
+        links,
+        bands,
         measured: ran.path.flows.measured(),
         transfers: ran.path.flows.transfers(),
         log,

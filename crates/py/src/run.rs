@@ -5,8 +5,9 @@ use crate::errors::{scenario_error, ScenarioError, SimulationError};
 use crate::scenario::Scenario;
 use penstock_scenario::{run_many, BatchError, Progress};
 use penstock_sim::{
-    no_models, page_table, AccessParts, BandResult, Column, FlowResult, LinkResult, Of, PageResult,
-    Table, UserError, LINK_METRICS, METRICS, PAGE_METRICS,
+    no_models, page_table, AccessParts, BandResult, Column, FlowResult, LinkResult, Of,
+    PacketResult, PageResult, Table, UserError, LINK_METRICS, METRICS, PACKET_METRICS,
+    PAGE_METRICS,
 };
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
@@ -156,6 +157,42 @@ fn dict<'py>(
     Ok(dict)
 }
 
+/// The columns of a table, as [`RunResult::table`] gives them.
+fn columns<'py>(py: Python<'py>, table: &Table) -> PyResult<Vec<PickledColumn<'py>>> {
+    let column = |(name, column): &(String, Column)| {
+        let (kind, buffer, words) = match column {
+            Column::F64(v) => ("f64", raw(py, v, f64::to_ne_bytes)?, &[][..]),
+            Column::U64(v) => ("u64", raw(py, v, u64::to_ne_bytes)?, &[][..]),
+            Column::Word(v, words) => ("word", PyBytes::new(py, v), *words),
+        };
+        Ok((name.clone(), kind.to_owned(), buffer, words.iter().map(|w| w.to_string()).collect()))
+    };
+    table.columns.iter().map(column).collect()
+}
+
+/// Tables for pickle.
+fn pickled<'py>(py: Python<'py>, series: &[Table]) -> PyResult<PickledTables<'py>> {
+    series.iter().map(|table| Ok((table.name.to_owned(), columns(py, table)?))).collect()
+}
+
+/// [`pickled`] backwards.
+fn unpickled(tables: PickledTables<'_>) -> Vec<Table> {
+    let column = |(name, kind, raw, words): PickledColumn<'_>| {
+        let raw = raw.as_bytes();
+        let column = match kind.as_str() {
+            "f64" => Column::F64(cooked(raw, f64::from_ne_bytes)),
+            "u64" => Column::U64(cooked(raw, u64::from_ne_bytes)),
+            _ => Column::Word(raw.to_vec(), interned_list(words)),
+        };
+        (name, column)
+    };
+    let table = |(name, columns): (String, Vec<_>)| Table {
+        name: interned(name),
+        columns: columns.into_iter().map(column).collect(),
+    };
+    tables.into_iter().map(table).collect()
+}
+
 /// Numbers from their bytes: [`raw`] backwards.
 fn cooked<T, const N: usize>(raw: &[u8], number: fn([u8; N]) -> T) -> Vec<T> {
     raw.chunks_exact(N)
@@ -191,23 +228,27 @@ fn raw<'py, T: Copy, const N: usize>(
 }
 
 /// The parts of a result that pickle carries: seed, events, metrics, groups, flows, links, bands,
-/// pages, tables, lead-in, capture, the longest queue at an access link.
+/// pages and packets, tables, lead-in, capture, the longest queue at an access link.
 type Pickled<'py> = (
     u64,
     u64,
     Vec<Option<f64>>,
     Vec<Vec<Option<f64>>>,
     Vec<(u32, Vec<Option<f64>>)>,
-    Vec<(String, Vec<Option<f64>>)>,
+    Vec<(String, Vec<Option<f64>>, PickledTables<'py>)>,
     Vec<(String, String, Vec<Option<f64>>)>,
-    Option<PickledPages>,
-    Vec<(String, Vec<PickledColumn<'py>>)>,
+    (Option<PickledPages>, Option<PickledPackets>),
+    PickledTables<'py>,
     Option<u64>,
     Option<Bound<'py, PyBytes>>,
     Option<AccessParts>,
 );
 /// The metrics of pages: of all groups, and of each that has pages.
 type PickledPages = (Vec<Option<f64>>, Vec<(u32, Vec<Option<f64>>)>);
+/// The metrics of packets: of each group, and of each flow.
+type PickledPackets = (Vec<Vec<Option<f64>>>, Vec<Vec<Option<f64>>>);
+/// Tables by their names.
+type PickledTables<'py> = Vec<(String, Vec<PickledColumn<'py>>)>;
 /// Name, type, numbers, words: as [`RunResult::table`] gives them.
 type PickledColumn<'py> = (String, String, Bound<'py, PyBytes>, Vec<String>);
 
@@ -224,7 +265,7 @@ impl RunResult {
             flows,
             links,
             bands,
-            pages,
+            (pages, packets),
             tables,
             lead_in,
             pcap,
@@ -232,25 +273,16 @@ impl RunResult {
         ) = state;
         let flows =
             flows.into_iter().map(|(group, metrics)| FlowResult { group, metrics }).collect();
-        let links = links.into_iter().map(|(name, metrics)| LinkResult { name, metrics }).collect();
+        let link =
+            |(name, metrics, series)| LinkResult { name, metrics, series: unpickled(series) };
+        let links = links.into_iter().map(link).collect();
         let band = |(link, name, metrics)| BandResult { link, name, metrics };
         let bands = bands.into_iter().map(band).collect();
-        let series = tables.into_iter().map(|(name, columns)| {
-            let columns = columns.into_iter().map(|(name, kind, raw, words)| {
-                let raw = raw.as_bytes();
-                let column = match kind.as_str() {
-                    "f64" => Column::F64(cooked(raw, f64::from_ne_bytes)),
-                    "u64" => Column::U64(cooked(raw, u64::from_ne_bytes)),
-                    _ => Column::Word(raw.to_vec(), interned_list(words)),
-                };
-                (name, column)
-            });
-            Table { name: interned(name), columns: columns.collect() }
-        });
-        let series = series.collect();
+        let series = unpickled(tables);
         let pcap = pcap.map(|bytes| bytes.as_bytes().to_vec());
         let lead_in = lead_in.map(Duration::from_ticks);
         let pages = pages.map(|(metrics, groups)| PageResult { metrics, groups });
+        let packets = packets.map(|(groups, flows)| PacketResult { groups, flows });
         let inner = penstock_sim::RunResult {
             seed,
             events,
@@ -260,6 +292,7 @@ impl RunResult {
             links,
             bands,
             pages,
+            packets,
             series,
             lead_in,
             pcap,
@@ -274,18 +307,22 @@ impl RunResult {
     ) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyAny>,))> {
         let (py, r) = (slf.py(), &slf.get().inner);
         let flows: Vec<_> = r.flows.iter().map(|f| (f.group, f.metrics.clone())).collect();
-        let links: Vec<_> = r.links.iter().map(|l| (l.name.clone(), l.metrics.clone())).collect();
+        let link = |l: &LinkResult| {
+            PyResult::Ok((l.name.clone(), l.metrics.clone(), pickled(py, &l.series)?))
+        };
+        let links = r.links.iter().map(link).collect::<PyResult<Vec<_>>>()?;
         let band = |b: &BandResult| (b.link.clone(), b.name.clone(), b.metrics.clone());
         let bands: Vec<_> = r.bands.iter().map(band).collect();
-        let tables = r.series.iter().map(|t| Ok((t.name, slf.get().table(py, t.name)?)));
-        let tables = tables.collect::<PyResult<Vec<_>>>()?;
+        let tables = pickled(py, &r.series)?;
         let (metrics, groups) = (r.metrics.clone(), r.groups.clone());
         let pages = r.pages.as_ref().map(|p| (p.metrics.clone(), p.groups.clone()));
+        let packets = r.packets.as_ref().map(|p| (p.groups.clone(), p.flows.clone()));
+        let parts = (pages, packets);
         let (lead_in, pcap) = (r.lead_in.map(Duration::as_ticks), slf.get().pcap(py));
         let access = r.access.map(AccessParts::from);
         let (seed, events) = (r.seed, r.events);
         let state = (
-            seed, events, metrics, groups, flows, links, bands, pages, tables, lead_in, pcap,
+            seed, events, metrics, groups, flows, links, bands, parts, tables, lead_in, pcap,
             access,
         );
         Ok((slf.get_type(), (state.into_bound_py_any(py)?,)))
@@ -325,6 +362,7 @@ impl RunResult {
         let dicts = (0..self.inner.groups.len()).map(|i| {
             let dict = dict(py, self.inner.group(i))?;
             dict.update(named(py, PAGE_METRICS, self.inner.pages_of(i))?.as_mapping())?;
+            dict.update(named(py, PACKET_METRICS, self.inner.packets_of(i))?.as_mapping())?;
             Ok(dict)
         });
         PyList::new(py, dicts.collect::<PyResult<Vec<_>>>()?)
@@ -333,16 +371,17 @@ impl RunResult {
     /// The metrics of each flow, with the number of its group.
     #[getter]
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let dicts = self.inner.flows.iter().map(|f| {
+        let dicts = self.inner.flows.iter().enumerate().map(|(i, f)| {
             let dict = dict(py, f.named())?;
+            dict.update(named(py, PACKET_METRICS, self.inner.packets_of_flow(i))?.as_mapping())?;
             dict.set_item("group", f.group)?;
             Ok(dict)
         });
         PyList::new(py, dicts.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The metrics of each link by its name; empty in a dumbbell, whose one link `metrics`
-    /// describes.
+    /// The metrics of each link by its name; empty where the bottleneck alone is measured, which
+    /// `metrics` describes.
     #[getter]
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -375,13 +414,19 @@ impl RunResult {
 
     /// A recorded table: per column its type (`"f64"`, `"u64"`, `"word"`: one byte that counts in
     /// the last), the raw numbers, and the words of a column of words. `None` if it was not
-    /// recorded.
-    #[allow(clippy::type_complexity)] // said in the stub, where Python reads it
+    /// recorded. `link`: that of a link other than the bottleneck.
+    #[pyo3(signature = (name, link=None))]
     fn table<'py>(
         &self,
         py: Python<'py>,
         name: &str,
-    ) -> PyResult<Option<Vec<(String, &'static str, Bound<'py, PyBytes>, Vec<&'static str>)>>> {
+        link: Option<&str>,
+    ) -> PyResult<Option<Vec<PickledColumn<'py>>>> {
+        if let Some(link) = link {
+            let link = self.inner.links.iter().find(|l| l.name == link);
+            let table = link.and_then(|l| l.series.iter().find(|t| t.name == name));
+            return table.map(|table| columns(py, table)).transpose();
+        }
         let found = |name: &str| self.inner.series.iter().find(|t| t.name == name);
         // A run without browsers' sessions has no pages, and one without a control that has a
         // model none of those, as one without transfers has no rows in `fct`.
@@ -390,16 +435,7 @@ impl RunResult {
             "model" if found("cwnd").is_some() => Some(no_models()),
             _ => None,
         };
-        let Some(table) = found(name).or(none.as_ref()) else { return Ok(None) };
-        let columns = table.columns.iter().map(|(name, column)| {
-            let (kind, buffer, words) = match column {
-                Column::F64(v) => ("f64", raw(py, v, f64::to_ne_bytes)?, &[][..]),
-                Column::U64(v) => ("u64", raw(py, v, u64::to_ne_bytes)?, &[][..]),
-                Column::Word(v, words) => ("word", PyBytes::new(py, v), *words),
-            };
-            Ok((name.clone(), kind, buffer, words.to_vec()))
-        });
-        columns.collect::<PyResult<Vec<_>>>().map(Some)
+        found(name).or(none.as_ref()).map(|table| columns(py, table)).transpose()
     }
 
     /// The capture that was asked for: a complete pcap file.

@@ -150,6 +150,34 @@ impl Scenario {
         self.inner.facts().into()
     }
 
+    /// The names of the traffic groups, in the order of a result's groups.
+    fn group_names(&self) -> Vec<String> {
+        self.inner.group_names()
+    }
+
+    /// The names of the links, in the order of a result's links.
+    fn link_names(&self) -> Vec<String> {
+        self.inner.link_names()
+    }
+
+    /// The name of the link that a run's metrics describe.
+    #[getter]
+    fn bottleneck_name(&self) -> &str {
+        self.inner.bottleneck_name()
+    }
+
+    /// Whether a result has the metrics of every link.
+    #[getter]
+    fn measures_links(&self) -> bool {
+        self.inner.measures_links()
+    }
+
+    /// Whether groups and flows have the metrics of their packets.
+    #[getter]
+    fn records_groups(&self) -> bool {
+        self.inner.records_groups()
+    }
+
     /// The kind of the discipline at the bottleneck, or `python:` and the name of the user's class.
     #[getter]
     fn aqm(&self) -> &str {

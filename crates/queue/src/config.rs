@@ -143,6 +143,8 @@ pub struct Keep {
     pub series: Option<Duration>,
     /// Whether it writes the `events` series.
     pub events: bool,
+    /// The window over which it counts each flow's packets that carry data; `None`: it does not.
+    pub flows: Option<(Time, Time)>,
 }
 
 /// A host's access link, the same in both directions. Each direction is a FIFO.

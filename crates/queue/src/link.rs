@@ -25,6 +25,7 @@ use crate::link::port::{Arrival, Port, Service, Stretch};
 use crate::link::transmitter::Transmitter;
 use crate::link::wire::Wire;
 use crate::metrics::LinkView;
+use crate::packets::PacketStats;
 use crate::table::Table;
 use crate::user::Start;
 use penstock_aqm::driver::Driver;
@@ -111,6 +112,11 @@ impl Link {
         self.port.buffer.bands.iter().flat_map(|bands| bands.stats()).map(view).collect()
     }
 
+    /// Returns what was counted of a flow's packets that carry data, where that was asked for.
+    pub fn flow(&mut self, flow: u32) -> Option<PacketStats> {
+        Some(self.port.buffer.series.as_mut()?.flows()?.flow(flow))
+    }
+
     /// Returns the mean queueing delay over the window, seconds, where the link is measured and
     /// packets left.
     pub fn delay_mean_s(&self) -> Option<f64> {
@@ -125,11 +131,14 @@ impl Link {
         if let Some(bands) = &mut self.port.buffer.bands {
             bands.close(at);
         }
+        if let Some(flows) = self.port.buffer.series.as_mut().and_then(|series| series.flows()) {
+            flows.close(at);
+        }
     }
 
-    /// The series that were recorded.
+    /// Takes the series that were recorded.
     pub fn tables(&mut self) -> Vec<Table> {
-        self.port.buffer.series.take().map(|series| series.tables()).unwrap_or_default()
+        self.taken_tables()
     }
 
     /// Returns the series that were recorded since the last call; the link goes on recording.

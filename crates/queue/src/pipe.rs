@@ -16,7 +16,7 @@ pub struct Pipe {
     /// there from the first packet on: hosts may be many, and idle.
     slow: Option<Box<Slow>>,
     /// Ticks that a byte takes, where that is a whole number of them; 0: there is no link, only a
-    /// delay. With [`SLOWLY`], packets take the long way.
+    /// delay. With [`SLOWLY`] or [`WATCHED`], packets take the long way.
     ticks_per_byte: u32,
     /// For the caller, who finds it where the pipe is: a pipe has no use for it.
     pub note: u8,
@@ -24,6 +24,8 @@ pub struct Pipe {
 
 /// See [`Pipe::ticks_per_byte`].
 const SLOWLY: u32 = 1 << 31;
+/// The caller is to see each packet.
+const WATCHED: u32 = 1 << 30;
 
 /// A link whose rate does not divide, whose buffer is limited, or whose queue is measured.
 struct Slow {
@@ -61,7 +63,7 @@ impl Pipe {
     /// An idle one. `measured`: its queue is.
     pub fn new(c: &HostConfig, measured: bool) -> Self {
         let tx = c.rate.map(TxClock::new);
-        let whole = tx.and_then(|tx| tx.ticks_per_byte()).filter(|ticks| *ticks < SLOWLY);
+        let whole = tx.and_then(|tx| tx.ticks_per_byte()).filter(|ticks| *ticks < WATCHED);
         let queue = measured.then(Queued::default);
         let (slow, ticks_per_byte) = match (tx, whole) {
             (None, _) => (None, 0),
@@ -88,9 +90,7 @@ impl Pipe {
     pub fn crossing(&self, bytes: u32) -> Duration {
         let tx = match &self.slow {
             Some(slow) => slow.tx.alone(bytes),
-            None => {
-                Duration::from_ticks(u64::from(bytes) * u64::from(self.ticks_per_byte & !SLOWLY))
-            }
+            None => Duration::from_ticks(u64::from(bytes) * u64::from(self.ticks())),
         };
         tx + self.delay
     }
@@ -100,16 +100,45 @@ impl Pipe {
     /// queue is measured.
     #[inline]
     pub fn send(&mut self, now: Time, bytes: u32, window: (Time, Time)) -> Option<Time> {
-        if self.ticks_per_byte >= SLOWLY {
-            return self.send_slowly(now, bytes, window);
+        if let Some(at) = self.send_at_once(now, bytes) {
+            return Some(at);
         }
-        let tx = Duration::from_ticks(u64::from(bytes) * u64::from(self.ticks_per_byte));
-        self.busy_until = self.busy_until.max(now) + tx;
-        Some(self.busy_until + self.delay)
+        self.send_slowly(now, bytes, window)
     }
 
-    fn send_slowly(&mut self, now: Time, bytes: u32, (from, to): (Time, Time)) -> Option<Time> {
-        let ticks = self.ticks_per_byte & !SLOWLY;
+    /// A packet enters the pipe. Returns when it comes out; `None`: it has yet to enter, by
+    /// [`Pipe::send_slowly`].
+    #[inline(always)]
+    pub fn send_at_once(&mut self, now: Time, bytes: u32) -> Option<Time> {
+        if self.ticks_per_byte >= WATCHED {
+            return None;
+        }
+        Some(self.pass(now, bytes, self.ticks_per_byte))
+    }
+
+    /// From now on no packet enters by [`Pipe::send_at_once`], so that the caller can tell those that
+    /// it watches.
+    pub fn watch(&mut self) {
+        self.ticks_per_byte |= WATCHED;
+    }
+
+    fn ticks(&self) -> u32 {
+        self.ticks_per_byte & !(SLOWLY | WATCHED)
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, now: Time, bytes: u32, ticks: u32) -> Time {
+        let tx = Duration::from_ticks(u64::from(bytes) * u64::from(ticks));
+        self.busy_until = self.busy_until.max(now) + tx;
+        self.busy_until + self.delay
+    }
+
+    /// As [`Pipe::send`], by the long way.
+    pub fn send_slowly(&mut self, now: Time, bytes: u32, (from, to): (Time, Time)) -> Option<Time> {
+        let ticks = self.ticks();
+        if self.ticks_per_byte & SLOWLY == 0 {
+            return Some(self.pass(now, bytes, ticks));
+        }
         let slow = self.slow.get_or_insert_with(|| {
             let (tx, queue) = (TxClock::of_ticks_per_byte(ticks), Some(Queued::default()));
             Box::new(Slow { tx, room: None, waiting: VecDeque::new(), queue })
@@ -197,7 +226,8 @@ mod tests {
         {
             let c = HostConfig { rate, delay: Duration::from_millis(2), buffer: None };
             let (mut p, mut tx) = (Pipe::new(&c, false), rate.map(TxClock::new));
-            let mut measured = Pipe::new(&c, true);
+            let (mut measured, mut watched) = (Pipe::new(&c, true), Pipe::new(&c, false));
+            watched.watch();
             let mut busy = Time::ZERO;
             for t in [0, 0, 1, 1, 50_000] {
                 if let Some(tx) = &mut tx {
@@ -214,6 +244,8 @@ mod tests {
                     "{rate:?} at {t} ms"
                 );
                 assert_eq!(measured.send(ms(t), 1000, ALL), Some(busy + Duration::from_millis(2)));
+                assert_eq!(watched.send_at_once(ms(t), 1000), None);
+                assert_eq!(watched.send(ms(t), 1000, ALL), Some(busy + Duration::from_millis(2)));
             }
         }
     }

@@ -1,5 +1,7 @@
-//! The series of a link: what it writes down when asked.
+//! What a link writes down when asked: its series, and counters of each flow.
 
+use crate::config::Keep;
+use crate::packets::PerFlow;
 use crate::table::{Column, Table};
 use penstock_aqm::{Discipline, Packet, Queue};
 use penstock_units::{Duration, Time};
@@ -19,7 +21,7 @@ const EVENTS: &[&str] = &[
     "evict",
 ];
 
-/// The `queue` and `events` series of one link.
+/// The `queue` and `events` series of one link, and what it counts of each flow.
 pub(crate) struct QueueSeries {
     interval: Option<Duration>,
     next: Time,
@@ -28,6 +30,7 @@ pub(crate) struct QueueSeries {
     bytes: Vec<u64>,
     state: Vec<(&'static str, Vec<f64>)>,
     events: Option<Events>,
+    flows: Option<PerFlow>,
 }
 
 #[derive(Default)]
@@ -40,7 +43,16 @@ struct Events {
 }
 
 impl QueueSeries {
-    pub(crate) fn new(interval: Option<Duration>, events: bool, state: &[&'static str]) -> Self {
+    /// What a link is to keep; `None` where that is nothing.
+    pub(crate) fn new(keep: &Keep, state: &[&'static str]) -> Option<Self> {
+        let Keep { series: interval, events, flows, .. } = *keep;
+        (interval.is_some() || events || flows.is_some()).then(|| QueueSeries {
+            flows: flows.map(PerFlow::new),
+            ..QueueSeries::empty(interval, events, state)
+        })
+    }
+
+    fn empty(interval: Option<Duration>, events: bool, state: &[&'static str]) -> Self {
         QueueSeries {
             interval,
             next: if interval.is_some() { Time::ZERO } else { Time::NEVER },
@@ -49,6 +61,7 @@ impl QueueSeries {
             bytes: vec![],
             state: state.iter().map(|name| (*name, vec![])).collect(),
             events: events.then(Events::default),
+            flows: None,
         }
     }
 
@@ -90,6 +103,7 @@ impl QueueSeries {
         start: Time,
         marked: bool,
         pkt: &Packet,
+        data: bool,
         q: &Queue,
     ) {
         let word = if marked { "mark" } else { "enqueue" };
@@ -97,14 +111,44 @@ impl QueueSeries {
         if start == now {
             self.event(now, "dequeue", pkt.flow, pkt.bytes, q.pkts);
         }
+        if let Some(flows) = self.flows.as_mut().filter(|_| data) {
+            flows.arrives(now, pkt.flow);
+            if start != Time::NEVER {
+                flows.starts(now, start, pkt.flow);
+            }
+        }
+    }
+
+    /// A packet that carries `data`, or else an ACK, was held at an eager link since `arrived`; it
+    /// starts to be sent at `now`.
+    pub(crate) fn sent(&mut self, arrived: Time, now: Time, flow: u32, data: bool) {
+        if let Some(flows) = self.flows.as_mut().filter(|_| data) {
+            flows.starts(arrived, now, flow);
+        }
+    }
+
+    /// A packet is dropped: one that was not let in, or one that was.
+    pub(crate) fn dropped(&mut self, now: Time, word: &str, pkt: &Packet, data: bool, q: &Queue) {
+        self.event(now, word, pkt.flow, pkt.bytes, q.pkts);
+        if let Some(flows) = self.flows.as_mut().filter(|_| data) {
+            if !matches!(word, "drop_head" | "evict") {
+                flows.arrives(now, pkt.flow);
+            }
+            flows.dropped(now, pkt.flow);
+        }
+    }
+
+    /// What was counted of each flow, where that is asked for.
+    pub(crate) fn flows(&mut self) -> Option<&mut PerFlow> {
+        self.flows.as_mut()
     }
 
     /// Takes out what was written down so far; goes on with empty tables.
     pub(crate) fn taken(&mut self) -> Vec<Table> {
         let state: Vec<_> = self.state.iter().map(|(name, _)| *name).collect();
         let events = self.events.is_some();
-        let rest =
-            QueueSeries { next: self.next, ..QueueSeries::new(self.interval, events, &state) };
+        let (next, flows) = (self.next, self.flows.take());
+        let rest = QueueSeries { next, flows, ..QueueSeries::empty(self.interval, events, &state) };
         std::mem::replace(self, rest).tables()
     }
 

@@ -15,32 +15,35 @@ pub struct DelayHistogram {
     counts: Vec<u64>,
 }
 
-const SUB: u32 = 7;
+/// An octave has two to this power of buckets.
+pub(crate) const SUB: u32 = 7;
+
+/// Returns the bucket of a duration in ticks.
+#[inline(always)]
+pub(crate) fn bucket(ticks: u64) -> usize {
+    if ticks < 1 << (SUB + 1) {
+        return ticks as usize;
+    }
+    let e = 63 - ticks.leading_zeros() - SUB;
+    ((u64::from(e) << SUB) + (ticks >> e)) as usize
+}
+
+/// Returns the middle of a bucket, in ticks.
+pub(crate) fn value(bucket: usize) -> f64 {
+    if bucket < 1 << (SUB + 1) {
+        return bucket as f64;
+    }
+    let e = (bucket >> SUB) - 1;
+    // A processor's word may be too short for it, as in WebAssembly.
+    let low = ((bucket as u64 & ((1 << SUB) - 1)) + (1 << SUB)) << e;
+    low as f64 + ((1u64 << e) as f64 - 1.0) / 2.0
+}
 
 impl DelayHistogram {
-    fn bucket(ticks: u64) -> usize {
-        if ticks < 1 << (SUB + 1) {
-            return ticks as usize;
-        }
-        let e = 63 - ticks.leading_zeros() - SUB;
-        ((u64::from(e) << SUB) + (ticks >> e)) as usize
-    }
-
-    /// Returns the middle of a bucket, in ticks.
-    fn value(bucket: usize) -> f64 {
-        if bucket < 1 << (SUB + 1) {
-            return bucket as f64;
-        }
-        let e = (bucket >> SUB) - 1;
-        // A processor's word may be too short for it, as in WebAssembly.
-        let low = ((bucket as u64 & ((1 << SUB) - 1)) + (1 << SUB)) << e;
-        low as f64 + ((1u64 << e) as f64 - 1.0) / 2.0
-    }
-
     /// Counts a duration.
     #[inline(always)]
     pub fn add(&mut self, d: Duration) {
-        let b = Self::bucket(d.as_ticks());
+        let b = bucket(d.as_ticks());
         match self.counts.get_mut(b) {
             Some(count) => *count += 1,
             None => self.add_first(b),
@@ -68,7 +71,7 @@ impl DelayHistogram {
             seen += n;
             seen >= rank
         });
-        b.map(Self::value)
+        b.map(value)
     }
 }
 
@@ -138,12 +141,19 @@ pub(crate) struct Delays {
 
 impl Delays {
     #[inline]
-    fn add(&mut self, d: Duration) {
+    pub(crate) fn add(&mut self, d: Duration) {
         let ticks = d.as_ticks();
         self.n += 1;
         self.sum += u128::from(ticks);
         self.sum_sq += u128::from(ticks) * u128::from(ticks);
     }
+    /// Counts others, too.
+    pub(crate) fn and(&mut self, other: &Self) {
+        self.n += other.n;
+        self.sum += other.sum;
+        self.sum_sq += other.sum_sq;
+    }
+
     /// Mean in seconds.
     pub(crate) fn mean(&self) -> Option<f64> {
         (self.n > 0).then(|| seconds(self.sum as f64 / self.n as f64))
@@ -268,8 +278,9 @@ impl LinkStats {
 
     /// Of all packets that left.
     pub(crate) fn delays(&self) -> Delays {
-        let [acks, data] = &self.delays;
-        Delays { n: acks.n + data.n, sum: acks.sum + data.sum, sum_sq: acks.sum_sq + data.sum_sq }
+        let mut all = self.delays[0].clone();
+        all.and(&self.delays[1]);
+        all
     }
 
     /// Of those that carry data.
@@ -352,8 +363,8 @@ mod tests {
         let mut last = 0;
         for e in 0..50u32 {
             for ticks in [(1u64 << e) - 1, 1 << e, (1 << e) + 1, 3 << e] {
-                let b = DelayHistogram::bucket(ticks);
-                let v = DelayHistogram::value(b);
+                let b = bucket(ticks);
+                let v = value(b);
                 assert!((v - ticks as f64).abs() <= ticks as f64 / 128.0 + 0.5, "{ticks} {v}");
                 last = last.max(b);
             }

@@ -4,7 +4,7 @@
 use crate::interval::{estimate, Estimate};
 use crate::scenario::Scenario;
 use crate::warnings::warnings;
-use penstock_sim::{Bounds, Of, RunResult, LINK_METRICS, METRICS, PAGE_METRICS};
+use penstock_sim::{Bounds, Of, RunResult, LINK_METRICS, METRICS, PACKET_METRICS, PAGE_METRICS};
 use serde_json::{json, Map, Value as Json};
 
 /// A scenario's results: the resolved scenario, each run, mean and 95 % interval over the runs, and
@@ -27,18 +27,23 @@ fn named<V>(table: &[Of<V>], values: &[Option<f64>]) -> Map<String, Json> {
 
 fn run(scenario: &Scenario, result: &RunResult) -> Json {
     let value = |(name, value): (&str, Option<f64>)| (name.to_string(), json!(value));
+    let names = scenario.group_names();
     let group = |i: usize| {
-        let mut out: Map<String, Json> = result.group(i).map(value).collect();
+        let mut out = Map::new();
+        out.insert("name".into(), json!(names.get(i)));
+        out.extend(result.group(i).map(value));
         out.extend(named(PAGE_METRICS, result.pages_of(i)));
+        out.extend(named(PACKET_METRICS, result.packets_of(i)));
         (i.to_string(), Json::Object(out))
     };
     let groups: Map<String, Json> = (0..result.groups.len()).map(group).collect();
     let mut metrics = named(METRICS, &result.metrics);
     metrics.extend(named(PAGE_METRICS, result.page_metrics()));
-    let flows = result.flows.iter().map(|flow| {
+    let flows = result.flows.iter().enumerate().map(|(i, flow)| {
         let mut out = Map::new();
         out.insert("group".into(), json!(flow.group));
         out.extend(flow.named().map(value));
+        out.extend(named(PACKET_METRICS, result.packets_of_flow(i)));
         Json::Object(out)
     });
     let mut out = json!({
@@ -102,6 +107,7 @@ pub fn identical(runs: &[&RunResult]) -> bool {
         a.metrics == b.metrics
             && a.bands == b.bands
             && a.groups == b.groups
+            && a.packets == b.packets
             && a.events == b.events
             && flows
             && links

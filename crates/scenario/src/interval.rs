@@ -102,7 +102,8 @@ fn twelve_digits(x: f64) -> f64 {
 mod tests {
     use super::*;
     use penstock_sim::{
-        FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PAGE_METRICS, VIDEO_METRICS,
+        FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PACKET_METRICS, PAGE_METRICS,
+        VIDEO_METRICS,
     };
     use proptest::prelude::*;
 
@@ -179,6 +180,7 @@ mod tests {
             rows(LINK_METRICS),
             rows(GROUP_METRICS),
             rows(FLOW_METRICS),
+            rows(PACKET_METRICS),
             rows(PAGE_METRICS),
             rows(VIDEO_METRICS),
         ]

@@ -5,8 +5,8 @@ use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Origin, Table};
 use crate::tables::{
-    self, Access, GraphLink, Group, Link, Measure, Router, Top, AQM_KIND, TOPOLOGY, TRAFFICS,
-    TRAFFIC_KIND,
+    self, Access, GraphLink, Group, Link, Measure, Record, Router, Top, AQM_KIND, TOPOLOGY,
+    TRAFFICS, TRAFFIC_KIND,
 };
 use crate::user::UserAqms;
 use penstock_aqm::{COMMON, KINDS};
@@ -135,10 +135,15 @@ pub(crate) fn list<'a>(node: &'a Node, path: &str) -> Result<&'a [Node]> {
     }
 }
 
-pub(crate) const SECTIONS: &[&str] = &["measure", "topology", "aqm", "traffic", "sweep", "variant"];
+pub(crate) const SECTIONS: &[&str] =
+    &["measure", "record", "topology", "aqm", "traffic", "sweep", "variant"];
 
 pub(crate) fn measure() -> Keys {
     Keys::new("measure", vec![Measure::TABLE])
+}
+
+pub(crate) fn record() -> Keys {
+    Keys::new("record", vec![Record::TABLE])
 }
 
 /// Returns the row of a table of kinds that the key `kind`, or its default, names.
@@ -275,6 +280,7 @@ fn keys_of(tree: Tree<'_>, section: &str, origin: Origin) -> Result<Keys> {
     match segments[..] {
         [""] => Ok(top()),
         ["measure"] => Ok(measure()),
+        ["record"] => Ok(record()),
         ["aqm"] | ["aqm", "reverse"] => aqm(tree, section),
         ["aqm", key, _] if tables_of(key).is_some() => {
             Ok(Keys::new(section, tables_of(key).into_iter().collect()))

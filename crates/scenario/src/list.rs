@@ -2,12 +2,13 @@
 
 use crate::keys;
 use crate::tables::{
-    Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
-    SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
+    Access, DesignKeys, GraphLink, Group, Link, Measure, Record, Router, Top, GRAPH_LINK_DOC,
+    NODE_DOC, RECORD_DOC, SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
 use penstock_aqm::{Context, Discipline, Kind, COMMON, KINDS};
 use penstock_sim::{
-    Of, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PAGE_METRICS, VIDEO_METRICS,
+    Of, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PACKET_METRICS, PAGE_METRICS,
+    VIDEO_METRICS,
 };
 use penstock_tcp::VARIANTS;
 use penstock_units::param::{OwnDefaults, Param, Profile, Ty, Under, Values};
@@ -194,6 +195,7 @@ fn scenario() -> Vec<Json> {
     vec![
         entry("top", "Keys at the top of a scenario.", "", params(Top::TABLE)),
         entry("measure", "The measured window.", "", params(Measure::TABLE)),
+        entry("record", RECORD_DOC, "", params(Record::TABLE)),
         entry(
             "sweep",
             "Axes of a grid: a key path to a list of values, or to a range between two: { uniform = [a, b] }, \
@@ -258,8 +260,17 @@ fn metrics() -> Vec<Json> {
     let flow = FLOW_METRICS.iter().map(|m| metric(m, "flow", false));
     let pages = |per: &'static str| PAGE_METRICS.iter().map(move |m| metric(m, per, false));
     let video = |per: &'static str| VIDEO_METRICS.iter().map(move |m| metric(m, per, false));
-    let groups = group.chain(pages("group")).chain(video("group"));
-    run.chain(pages("run")).chain(groups).chain(flow).chain(video("flow")).collect()
+    // Those that `record.groups` asks for.
+    let packets = |per: &'static str| {
+        PACKET_METRICS.iter().map(move |m| {
+            let mut row = metric(m, per, false);
+            row["record"] = "groups".into();
+            row
+        })
+    };
+    let groups = group.chain(pages("group")).chain(video("group")).chain(packets("group"));
+    let flows = flow.chain(video("flow")).chain(packets("flow"));
+    run.chain(pages("run")).chain(groups).chain(flows).collect()
 }
 
 fn metric<V>(m: &Of<V>, per: &str, links: bool) -> Json {

@@ -20,6 +20,8 @@ pub const MEMORY_LIMIT: u64 = 8 << 30;
 
 /// Memory of a flow: connection, timers, hosts, results.
 const BYTES_A_FLOW: f64 = 2048.0;
+/// Memory of what is counted of its packets: histograms of its delays at the bottleneck and one way.
+const BYTES_A_WATCHED_FLOW: f64 = 16_384.0;
 /// Memory of a measured link: its histograms.
 const BYTES_A_LINK: f64 = 65_536.0;
 /// Each entry takes two routes, whose numbers are 16-bit.
@@ -89,15 +91,27 @@ fn lower(plan: &Plan, seed: u64) -> Config {
         measure_to: time(plan.measure.to.unwrap_or(duration)),
         links: links(topology, &hosts),
         bottleneck: topology.bottleneck,
-        measure_links: measures_links(topology),
+        measure_links: plan.measures_links(),
         ties_by_scheduling: plan.top.ties == Ties::Scheduling,
         hosts: build.hosts,
         routes: build.routes.list,
         groups,
         flows: build.flows,
+        calls: intervals(plan, &calls),
         lead_in: lead_in(plan, groups),
-        record: Record::default(),
+        record: Record { groups: plan.record.groups, ..Record::default() },
     }
+}
+
+/// The time between two packets of each group that is a call, there and back.
+fn intervals(plan: &Plan, calls: &[usize]) -> BTreeMap<u32, Duration> {
+    let interval = |of: usize| match &plan.traffic[of].source {
+        Source::Call(d, _) => d.packet.0 as f64 * 8.0 / d.rate.as_bps() as f64,
+        _ => 0.0,
+    };
+    let back = calls.iter().copied().zip(plan.traffic.len()..);
+    let groups = back.flat_map(|(of, back)| [(of, of), (back, of)]);
+    groups.map(|(group, of)| (group as u32, Duration::from_secs_f64(interval(of)))).collect()
 }
 
 /// The groups that run before time zero, where there are any. Cross flows are of the first FTP
@@ -124,12 +138,6 @@ fn links(topology: &Topology, hosts: &[Hosts]) -> Vec<LinkConfig> {
         ..link(l, by_ends.get(&(l.end, l.from)).copied())
     });
     made.collect()
-}
-
-/// Whether each link is measured, and not the bottleneck alone: where there are more than a
-/// dumbbell's two.
-fn measures_links(topology: &Topology) -> bool {
-    topology.kind.name != "dumbbell" || topology.links.len() > 2
 }
 
 fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
@@ -440,9 +448,10 @@ fn guard(plan: &Plan, limit: u64) -> Result<(), ScenarioError> {
     let cross = f64::from(plan.topology.cross_flows()) * f64::from(plan.topology.hops());
     let flows = plan.traffic.iter().map(|t| f64::from(t.flows())).sum::<f64>() + cross;
     let packets = packets_under_way(plan, cross);
-    let measured =
-        if measures_links(&plan.topology) { plan.topology.links.len() as f64 } else { 0.0 };
-    let bytes = flows * BYTES_A_FLOW + packets * BYTES_A_PACKET + measured * BYTES_A_LINK;
+    let measured = if plan.measures_links() { plan.topology.links.len() as f64 } else { 0.0 };
+    let watched = if plan.record.groups { BYTES_A_WATCHED_FLOW } else { 0.0 };
+    let bytes =
+        flows * (BYTES_A_FLOW + watched) + packets * BYTES_A_PACKET + measured * BYTES_A_LINK;
     if plan.traffic.len() > MOST_ENTRIES {
         let problem = Problem::Conflict(format!("there must be at most {MOST_ENTRIES} entries"));
         return Err(ScenarioError::new(Origin::Unknown, "traffic", problem));

@@ -4,8 +4,9 @@
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
 use crate::node::{Item, Node};
-use crate::tables::{Measure, Top};
+use crate::tables::{Measure, Record, Top};
 use crate::user::UserAqms;
+use penstock_sim::Schedule;
 use penstock_units::format_duration;
 use penstock_units::param::{Params as _, Profile};
 use penstock_units::Duration;
@@ -32,6 +33,7 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 pub(crate) struct Plan {
     pub top: Top,
     pub measure: Measure,
+    pub record: Record,
     pub topology: Topology,
     pub aqm: Discipline,
     pub reverse: Discipline,
@@ -59,12 +61,33 @@ impl Plan {
         }
         Ok(())
     }
+
+    /// Whether each link is measured, and not the bottleneck alone.
+    pub fn measures_links(&self) -> bool {
+        let topology = &self.topology;
+        let dumbbell = topology.kind.name == "dumbbell" && topology.links.len() == 2;
+        self.record.links.unwrap_or_else(|| !dumbbell || self.queues_back())
+    }
+
+    /// Whether a queue may form at a dumbbell's link back: not where it carries ACKs alone, and is as
+    /// the bottleneck is.
+    fn queues_back(&self) -> bool {
+        let (forward, back) = (&self.topology.links[0], &self.topology.links[1]);
+        let steady = matches!(&back.schedule, Schedule::Steps(steps) if steps.is_empty());
+        self.traffic.iter().any(|t| !t.forward || t.source.is_call())
+            || back.rate != forward.rate
+            || !steady
+            || back.user.is_some()
+            || back.aqm.name != "droptail"
+    }
 }
 
 /// Reads a tree that has passed [`crate::walk::scenario`].
 pub(crate) fn plan(root: &Node, files: &Files) -> Result<Plan> {
     let top = top(root)?;
     let measure = measured(root, top.duration)?;
+    let record = Section::new(root, "record").fill(&vec![Record::TABLE], Defaults::GENERAL)?;
+    let record = Record::read(&record);
     let aqm = discipline(root, "aqm", top.profile)?;
     let reverse = discipline(root, "aqm.reverse", top.profile)?;
     let topology = topology(root, files, (&aqm, &reverse), top.profile)?;
@@ -87,7 +110,7 @@ pub(crate) fn plan(root: &Node, files: &Files) -> Result<Plan> {
             problem,
         ));
     }
-    Ok(Plan { top, measure, topology, aqm, reverse, traffic })
+    Ok(Plan { top, measure, record, topology, aqm, reverse, traffic })
 }
 
 /// The keys at the top. The profile, which is one of them, decides the others' defaults.

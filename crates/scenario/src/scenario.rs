@@ -7,7 +7,7 @@ use crate::node::{Item, Node, Origin, SyntaxError};
 use crate::plan::facts::Facts;
 use crate::plan::{self, Plan};
 use crate::show;
-use crate::tables::{Access, GraphLink, Link, TOPOLOGY};
+use crate::tables::{Access, GraphLink, Link, Record, TOPOLOGY};
 use crate::user::UserAqms;
 use crate::walk;
 use penstock_sim::UserAqm;
@@ -320,6 +320,27 @@ impl Scenario {
         names
     }
 
+    /// The names of the links, in the order of the results' links.
+    pub fn link_names(&self) -> Vec<String> {
+        self.plan.topology.links.iter().map(|line| line.name.clone()).collect()
+    }
+
+    /// Returns the name of the link that a run's metrics describe.
+    pub fn bottleneck_name(&self) -> &str {
+        &self.bottleneck().name
+    }
+
+    /// Returns whether results have every link's metrics; else the run's alone, which are the
+    /// bottleneck's.
+    pub fn measures_links(&self) -> bool {
+        self.plan.measures_links()
+    }
+
+    /// Returns whether groups and flows have the metrics of their packets.
+    pub fn records_groups(&self) -> bool {
+        self.plan.record.groups
+    }
+
     /// The scenario as it was written, `[sweep]` and `[[variant]]` included, as JSON.
     pub fn source(&self) -> Json {
         self.root.to_json()
@@ -329,10 +350,13 @@ impl Scenario {
     /// the same scenario, unless it contains a user discipline, whose name is not a kind.
     /// `[sweep]`, `[[variant]]` and keys of other kinds are not part of it.
     pub fn resolved(&self) -> Json {
-        let Plan { top, measure, topology, aqm, reverse, traffic } = &self.plan;
+        let Plan { top, measure, record, topology, aqm, reverse, traffic } = &self.plan;
         let mut root = Map::new();
         root.extend(show::params(top));
         root.insert("measure".into(), Json::Object(show::params(measure)));
+        if *record != Record::default() {
+            root.insert("record".into(), Json::Object(show::params(record)));
+        }
         root.insert("topology".into(), Json::Object(resolved_topology(topology)));
         let mut at_bottleneck = discipline(aqm);
         at_bottleneck.insert("reverse".into(), Json::Object(discipline(reverse)));

@@ -3,8 +3,8 @@
 use crate::keys;
 use crate::show;
 use crate::tables::{
-    Access, DesignKeys, GraphLink, Link, Measure, Router, Top, AQM_KIND, GRAPH_LINK_DOC, NODE_DOC,
-    REQUIRED, SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
+    Access, DesignKeys, GraphLink, Link, Measure, Record, Router, Top, AQM_KIND, GRAPH_LINK_DOC,
+    NODE_DOC, RECORD_DOC, REQUIRED, SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Profile, Ty};
@@ -21,6 +21,7 @@ pub fn schema() -> String {
 pub fn schema_json() -> Json {
     let mut top = properties(Top::TABLE.iter());
     top.insert("measure".into(), table("The measured window.", Measure::TABLE.iter(), vec![]));
+    top.insert("record".into(), table(RECORD_DOC, Record::TABLE.iter(), vec![]));
     top.insert("topology".into(), topology());
     let reverse = discipline("The discipline of the other direction.", vec![]);
     let at_bottleneck =

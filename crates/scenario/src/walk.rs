@@ -4,8 +4,8 @@
 use crate::check;
 use crate::error::{Problem, ScenarioError};
 use crate::keys::{
-    aqm, at_path, graph_entry, join, leaves, list, measure, table, topology_keys, topology_kind,
-    topology_section, traffic, Keys, Tree, SECTIONS,
+    aqm, at_path, graph_entry, join, leaves, list, measure, record, table, topology_keys,
+    topology_kind, topology_section, traffic, Keys, Tree, SECTIONS,
 };
 use crate::node::{Item, Node};
 use crate::range::Range;
@@ -20,6 +20,7 @@ pub(crate) fn scenario(tree: Tree<'_>) -> Result<()> {
     let top = Keys::new("", vec![Top::TABLE]).sections(SECTIONS);
     top.walk(root, |key, node| match key {
         "measure" => measure().walk(node, nothing),
+        "record" => record().walk(node, nothing),
         "topology" => topology(tree, node),
         "aqm" => aqm(tree, "aqm")?
             .walk(node, |_, reverse| aqm(tree, "aqm.reverse")?.walk(reverse, nothing)),

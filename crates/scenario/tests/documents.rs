@@ -57,7 +57,7 @@ fn results(text: &str) -> (String, RunResult) {
     let config = scenario.lower(scenario.seed()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let interval = Duration::from_nanos((config.duration.as_nanos() / 50).max(1));
     let pcap = Some(Tap { link: config.bottleneck as u32, out: true });
-    let record = Record { series: Some(interval), events: true, pcap };
+    let record = Record { series: Some(interval), events: true, pcap, ..Record::default() };
     let result =
         run(&Config { record, ..config }, &Handle::default()).expect("a lowered scenario runs");
     (document(&scenario, &[&result]), result)

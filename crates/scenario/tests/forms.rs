@@ -290,6 +290,7 @@ fn a_document_has_no_clock() {
             metrics: vec![Some(0.1); penstock_sim::FLOW_METRICS.len()],
         }],
         links: vec![],
+        packets: None,
         bands: vec![],
         pages: None,
         series: vec![],

@@ -9,7 +9,8 @@ use penstock_units::Duration;
 
 fn simulate(s: &Scenario) -> RunResult {
     let config = s.lower(s.seed()).unwrap();
-    let record = Record { series: Some(Duration::from_millis(10)), events: true, pcap: None };
+    let record =
+        Record { series: Some(Duration::from_millis(10)), events: true, groups: false, pcap: None };
     run(&penstock_sim::Config { record, ..config }, &Handle::default()).unwrap()
 }
 

@@ -143,7 +143,7 @@ pub(crate) fn udp(
     let (own_host, foreseen) = (u.own_host, u.foreseen);
     let after = u.after(&mut f.rng);
     if own_host {
-        let (link, index) = (net.routes.at(p.route, 0), net.enter(p));
+        let (link, index) = (net.routes.at(p.route, 0), net.enter_ahead(p));
         batch::arrive(net, links, flows, event, link, index);
     } else {
         net.send(now, now, f.ends.src, p);
@@ -176,6 +176,9 @@ pub(crate) fn udp_next(
     let mut next = Some(leaves);
     while let Some(leaves) = next {
         let at = if u.own_host {
+            if let Some(one_way) = &mut net.one_way {
+                one_way.leaves_ahead(leaves, flow);
+            }
             net.hosts[ends.src as usize].up.send(leaves, u.bytes, net.window)
         } else {
             Some(leaves)
@@ -183,6 +186,9 @@ pub(crate) fn udp_next(
         let Some(at) = at else {
             // Its own access link is full.
             u.sent += 1;
+            if let Some(one_way) = &mut net.one_way {
+                one_way.lost_ahead(leaves, flow);
+            }
             next = u.after(rng).filter(|t| *t < net.end);
             continue;
         };

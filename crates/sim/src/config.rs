@@ -5,6 +5,7 @@ use penstock_queue::{Abort, HostConfig, Keep, Link, LinkConfig, LinkError};
 use penstock_tcp::TcpParams;
 use penstock_units::param::Dist;
 use penstock_units::{Bytes, Duration, Rate, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One run.
@@ -35,6 +36,8 @@ pub struct Config {
     pub groups: usize,
     /// All flows, in the order of the groups.
     pub flows: Vec<FlowConfig>,
+    /// The groups that are calls, with the time between two packets of one end.
+    pub calls: BTreeMap<u32, Duration>,
     /// What runs before the scenario's time zero, if anything does.
     pub lead_in: Option<LeadIn>,
     /// What to write down besides the metrics.
@@ -57,14 +60,26 @@ impl Config {
     /// # Errors
     /// If the discipline's values do not fit together, or a custom discipline cannot be made.
     pub fn link(&self, i: usize, abort: &Abort) -> Result<Link, LinkError> {
-        let (bottleneck, record) = (i == self.bottleneck, &self.record);
-        let measured = bottleneck || self.measure_links;
+        let measured = i == self.bottleneck || self.measure_links;
+        let window = (self.measure_from, self.measure_to);
         let keep = Keep {
-            window: measured.then_some((self.measure_from, self.measure_to)),
-            series: record.series.filter(|_| bottleneck),
-            events: record.events && bottleneck,
+            window: measured.then_some(window),
+            series: self.record.series.filter(|_| measured),
+            events: self.record.events && measured,
+            flows: (self.record.groups && self.crossed(i)).then_some(window),
         };
         Link::new(&self.links[i], self.seed, self.ties_by_scheduling, &keep, abort)
+    }
+
+    /// Whether link `i` is the bottleneck, or its other direction.
+    fn crossed(&self, i: usize) -> bool {
+        i == self.bottleneck || self.links[self.bottleneck].opposite == Some(i as u32)
+    }
+
+    /// Returns at which of the two a flow's data wait, if they cross one of them.
+    pub fn crosses(&self, flow: &FlowConfig) -> Option<usize> {
+        let route = self.routes[usize::from(flow.forward)].iter().map(|link| *link as usize);
+        route.filter(|link| self.crossed(*link)).min_by_key(|link| *link != self.bottleneck)
     }
 
     /// The mean rate of link `i` over the measured window, bits per second.
@@ -301,10 +316,12 @@ pub struct OnOff {
 /// What a run writes down besides its metrics. Off, it costs nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Sampling interval of the queue and flow series.
+    /// Sampling interval of the series of the measured links' queues and of the flows.
     pub series: Option<Duration>,
-    /// Every arrival, drop, mark and departure at the bottleneck as the `events` series.
+    /// Every arrival, drop, mark and departure at each measured link as the `events` series.
     pub events: bool,
+    /// The metrics of each group's and flow's packets ([`crate::PACKET_METRICS`]).
+    pub groups: bool,
     /// Capture packets here as pcap.
     pub pcap: Option<Tap>,
 }

@@ -10,16 +10,17 @@ use crate::inbox::Inbox;
 use crate::layout::{capture_links, crowded, foresees, geometry, lone, parts, senders};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
+use crate::one_way::OneWay;
 use crate::packet::{flag, Pkt, Pool, AT_HOST, ROOM};
 use crate::pages::{page_table, Ended};
 use crate::pcap::Capture;
 use crate::prefetch::prefetch;
-use crate::result::{BandResult, LinkResult, PageResult, RunResult};
+use crate::result::{BandResult, LinkResult, PacketResult, PageResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
 use crate::{apps, batch, browser, ends, lead_in, measure};
-use penstock_queue::{values, Abort, Link, LinkView, Table, LINK_METRICS};
+use penstock_queue::{values, Abort, Link, LinkView, PacketView, Pipe, Table, LINK_METRICS};
 use penstock_tcp::Ack;
 use penstock_units::{Duration, Time};
 use std::collections::BTreeMap;
@@ -81,6 +82,21 @@ pub(crate) fn ended(
 /// How many events ahead [`Engine::warm`] looks: far enough for memory, near enough for the cache.
 const AHEAD: usize = 2;
 
+/// What is known of the flows whose packets are watched.
+struct Watched {
+    /// Of each flow the link at which its data wait: the bottleneck, or its other direction.
+    crosses: Vec<Option<usize>>,
+    /// The time between two packets of a call, by group.
+    calls: BTreeMap<u32, Duration>,
+}
+
+impl Watched {
+    fn of(c: &Config) -> Self {
+        let crosses = c.flows.iter().map(|f| c.crosses(f)).collect();
+        Watched { crosses, calls: c.calls.clone() }
+    }
+}
+
 /// A run under way.
 pub(crate) struct Engine {
     net: Network,
@@ -90,6 +106,8 @@ pub(crate) struct Engine {
     /// Of each link its name and mean rate over the window, for the results.
     link_rates: Vec<(String, f64)>,
     measure_links: bool,
+    /// Where the packets of groups and flows are.
+    packets: Option<Box<Watched>>,
     groups: usize,
     seed: u64,
     /// Transfers and pages that ended.
@@ -149,7 +167,8 @@ fn flows(c: &Config) -> Vec<Flow> {
             FlowKind::Udp(u) => {
                 u.own_host = own_host && !c.routes[usize::from(f.ends.forward)].is_empty();
                 u.foreseen = u.own_host && alone;
-                u.lone = u.foreseen && lone(c, f.ends.forward);
+                // A lone source's packets have no places, by which they could be watched.
+                u.lone = u.foreseen && !c.record.groups && lone(c, f.ends.forward);
             }
             // The access link is not the flow's own.
             FlowKind::Tcp(t) if !own_host => t.undisturbed_until = Time::ZERO,
@@ -359,7 +378,11 @@ impl Engine {
         let foresees = foresees(c);
         let hosts = parts(c, foresees).into_iter().zip(&c.hosts);
         let window = (c.measure_from, c.measure_to);
-        let hosts = hosts.map(|(part, h)| Host::new(h, part)).collect();
+        let mut hosts: Vec<Host> = hosts.map(|(part, h)| Host::new(h, part)).collect();
+        if c.record.groups {
+            hosts.iter_mut().flat_map(|h| [&mut h.up, &mut h.down]).for_each(Pipe::watch);
+        }
+        let one_way = || Box::new(OneWay::new(c.flows.len(), window, end));
         let inbox = |(i, link)| Inbox::new(c, i, link, foresees);
         let inboxes = links.iter().enumerate().map(inbox).collect();
         let (shift, slots) = geometry(c);
@@ -375,6 +398,7 @@ impl Engine {
             window,
             capture: c.record.pcap.map(|_| Box::new(Capture::new(end))),
             capture_links,
+            one_way: c.record.groups.then(one_way),
             entered: 0,
             left: 0,
             crowded: crowded(c),
@@ -390,6 +414,7 @@ impl Engine {
             bottleneck: c.bottleneck,
             link_rates: (0..c.links.len()).map(rate).collect(),
             measure_links: c.measure_links,
+            packets: c.record.groups.then(|| Box::new(Watched::of(c))),
             groups: c.groups,
             seed: c.seed,
             ended: Ended::default(),
@@ -427,6 +452,7 @@ impl Engine {
             series.push(transfer_table(&self.ended.transfers));
             series.extend(pages.is_some().then(|| page_table(&self.ended.pages)));
         }
+        let packets = self.packets();
         let links = if self.measure_links { self.link_results() } else { vec![] };
         let bands = self.band_results();
         let (seed, events, groups) = (self.seed, self.net.events, self.groups);
@@ -442,6 +468,7 @@ impl Engine {
             links,
             bands,
             pages,
+            packets,
             series,
             lead_in: None,
             pcap,
@@ -468,6 +495,19 @@ impl Engine {
         RunView { link, flows, ended }
     }
 
+    /// Returns the numbers of the groups' and flows' packets, where they were asked for.
+    fn packets(&mut self) -> Option<PacketResult> {
+        let watched = self.packets.take()?;
+        let paths = self.net.one_way.take()?.finish(self.net.packets.all());
+        let views = (0..).zip(paths).zip(&self.flows).zip(&watched.crosses);
+        let views = views.map(|(((i, path), f), crosses)| {
+            let queue = crosses.and_then(|link| self.links[link].flow(i));
+            let call = watched.calls.get(&f.group).copied();
+            (f.group, PacketView { queue, path: Some(path), call })
+        });
+        Some(PacketResult::of(views, self.groups))
+    }
+
     /// Returns the numbers of the pages, where there are browsers' sessions.
     fn pages(&self) -> Option<PageResult> {
         let mut repeats: BTreeMap<u32, u64> = BTreeMap::new();
@@ -489,11 +529,13 @@ impl Engine {
         measured.flat_map(|(link, (name, rate))| BandResult::of(name, &link.bands(*rate))).collect()
     }
 
-    fn link_results(&self) -> Vec<LinkResult> {
-        let of = |(i, (name, _)): (usize, &(String, f64))| {
-            let view = self.link_view(i).expect("every link is measured");
-            LinkResult { name: name.clone(), metrics: values(LINK_METRICS, &view) }
+    /// Returns the numbers of every link; the bottleneck's series have been taken before.
+    fn link_results(&mut self) -> Vec<LinkResult> {
+        let of = |(link, (name, rate)): (&mut Link, &(String, f64))| {
+            let view = link.view(*rate).expect("every link is measured");
+            let (name, metrics) = (name.clone(), values(LINK_METRICS, &view));
+            LinkResult { name, metrics, series: link.tables() }
         };
-        self.link_rates.iter().enumerate().map(of).collect()
+        self.links.iter_mut().zip(&self.link_rates).map(of).collect()
     }
 }

@@ -24,6 +24,7 @@ mod lone;
 mod measure;
 mod metrics;
 mod network;
+mod one_way;
 mod packet;
 mod pages;
 mod pcap;
@@ -52,7 +53,7 @@ pub use metrics::{
     GROUP_METRICS, METRICS,
 };
 pub use pages::{page_table, Page, PageView, PAGE_METRICS};
-pub use result::{BandResult, FlowResult, LinkResult, PageResult, RunResult};
+pub use result::{BandResult, FlowResult, LinkResult, PacketResult, PageResult, RunResult};
 pub use run::Run;
 pub use sched::MAX_TIME;
 pub use series::no_models;
@@ -62,6 +63,7 @@ pub use web::WebSession;
 
 // What a configuration and a result are made of.
 pub use penstock_queue::{
-    Abort, AqmConfig, Bounds, Column, HostConfig, LinkConfig, LinkError, LinkView, Of, Queued,
-    Schedule, Start, Table, Trace, UserAqm, UserError, LINK_METRICS,
+    Abort, AqmConfig, Bounds, Column, HostConfig, LinkConfig, LinkError, LinkView, Of, PacketStats,
+    PacketView, Queued, Schedule, Start, Table, Trace, UserAqm, UserError, LINK_METRICS,
+    PACKET_METRICS,
 };

@@ -5,6 +5,7 @@ use crate::flow::{Flow, FlowKind, TcpApp};
 use crate::host::Host;
 use crate::inbox::Inbox;
 use crate::line::Held;
+use crate::one_way::OneWay;
 use crate::packet::{flag, Options, Pkt, Pool};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
@@ -33,6 +34,8 @@ pub(crate) struct Network {
     pub(crate) capture: Option<Box<Capture>>,
     /// The links in front of which packets are captured.
     pub(crate) capture_links: [u32; 2],
+    /// Where one-way delays are asked for.
+    pub(crate) one_way: Option<Box<OneWay>>,
     /// Packets that entered and left the network, for their conservation.
     pub(crate) entered: u64,
     pub(crate) left: u64,
@@ -81,10 +84,36 @@ impl Network {
     pub(crate) fn send_up(&mut self, now: Time, host: u32, index: u32) {
         let p = &self.packets.items[index as usize];
         let link = self.routes.at(p.route, p.hop);
-        match self.hosts[host as usize].up.send(now, p.bytes, self.window) {
+        match self.hosts[host as usize].up.send_at_once(now, p.bytes) {
+            None => self.up_slowly(now, host, index),
+            Some(at) => self.expect(at, link, Origin::Host, index),
+        }
+    }
+
+    /// As [`Network::send_up`], by the long way.
+    #[inline(never)]
+    fn up_slowly(&mut self, now: Time, host: u32, index: u32) {
+        let p = &self.packets.items[index as usize];
+        if let Some(one_way) = &mut self.one_way {
+            one_way.leaves(now, index, p);
+        }
+        let link = self.routes.at(p.route, p.hop);
+        match self.hosts[host as usize].up.send_slowly(now, p.bytes, self.window) {
             None => self.discard(index),
             Some(at) => self.expect(at, link, Origin::Host, index),
         }
+    }
+
+    /// The packet at `index` enters by the long way, at `at`, the access link of the host that it
+    /// goes to. Returns when it is there; `None` where it is lost.
+    #[inline(never)]
+    pub(crate) fn down_slowly(&mut self, at: Time, index: u32) -> Option<Time> {
+        let p = &self.packets.items[index as usize];
+        let there = self.hosts[p.host as usize].down.send_slowly(at, p.bytes, self.window)?;
+        if let Some(one_way) = &mut self.one_way {
+            one_way.arrives(there, index, p);
+        }
+        Some(there)
     }
 
     /// When somebody looks at the senders next, after `now`.
@@ -108,8 +137,18 @@ impl Network {
     #[inline]
     pub(crate) fn foresee(&mut self, at: Time, p: Pkt) {
         let link = self.routes.at(p.route, 0);
-        let index = self.enter(p);
+        let index = self.enter_ahead(p);
         self.expect(at, link, Origin::Host, index);
+    }
+
+    /// A datagram that has passed its source's own access link enters the network.
+    #[inline]
+    pub(crate) fn enter_ahead(&mut self, p: Pkt) -> u32 {
+        let index = self.enter(p);
+        if let Some(one_way) = &mut self.one_way {
+            one_way.placed(index, &p);
+        }
+        index
     }
 
     /// It is known that the packet at `index` comes to `link`, or to its host's access link, at

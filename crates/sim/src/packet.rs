@@ -180,6 +180,14 @@ impl<T: Copy> Pool<T> {
     pub(crate) fn remove(&mut self, i: u32) {
         self.free.push(i);
     }
+    /// Returns the items that were put and not removed, with their places.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &T)> {
+        let mut free = vec![false; self.items.len()];
+        self.free.iter().for_each(|i| free[*i as usize] = true);
+        let items = (0..).zip(&self.items).zip(free);
+        items.filter(|(_, free)| !free).map(|(item, _)| item)
+    }
+
     pub(crate) fn live(&self) -> usize {
         self.items.len() - self.free.len()
     }

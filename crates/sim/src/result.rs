@@ -1,7 +1,7 @@
 //! The result of a run.
 
 use crate::access::AccessQueue;
-use penstock_queue::{values, LinkView, Table, LINK_METRICS};
+use penstock_queue::{values, LinkView, PacketView, Table, LINK_METRICS, PACKET_METRICS};
 use penstock_units::Duration;
 
 /// The numbers of one run.
@@ -24,6 +24,8 @@ pub struct RunResult {
     pub bands: Vec<BandResult>,
     /// The pages of browsers' sessions; `None` where there are none.
     pub pages: Option<PageResult>,
+    /// What became of the packets of groups and flows, where it was asked for.
+    pub packets: Option<PacketResult>,
     /// Tables that were asked for: `queue`, `cwnd`, `rtt`, `goodput`, `model`, `fct`, `pages`, `events`.
     pub series: Vec<Table>,
     /// How long the lead-in took, where there was one; the series' times count from its beginning.
@@ -45,6 +47,16 @@ impl RunResult {
         let mut groups = self.pages.iter().flat_map(|pages| &pages.groups);
         groups.find(|(number, _)| *number as usize == group).map_or(&[], |(_, values)| values)
     }
+
+    /// Returns the values of [`crate::PACKET_METRICS`] of a group; none where they were not asked for.
+    pub fn packets_of(&self, group: usize) -> &[Option<f64>] {
+        self.packets.as_ref().map_or(&[], |packets| &packets.groups[group])
+    }
+
+    /// Returns the same of a flow.
+    pub fn packets_of_flow(&self, flow: usize) -> &[Option<f64>] {
+        self.packets.as_ref().map_or(&[], |packets| &packets.flows[flow])
+    }
 }
 
 /// The numbers of one flow over the measured window.
@@ -64,6 +76,9 @@ pub struct LinkResult {
     pub name: String,
     /// Values in the order of [`crate::LINK_METRICS`].
     pub metrics: Vec<Option<f64>>,
+    /// Tables that were asked for: `queue`, `events`. Those of the bottleneck are in
+    /// [`RunResult::series`].
+    pub series: Vec<Table>,
 }
 
 /// The numbers of one band of a link over the measured window.
@@ -96,4 +111,29 @@ pub struct PageResult {
     pub metrics: Vec<Option<f64>>,
     /// The same for each group that has pages, by its number, in ascending order.
     pub groups: Vec<(u32, Vec<Option<f64>>)>,
+}
+
+/// What became of packets that carry data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PacketResult {
+    /// Of each group, values in the order of [`crate::PACKET_METRICS`].
+    pub groups: Vec<Vec<Option<f64>>>,
+    /// Of each flow, the same.
+    pub flows: Vec<Vec<Option<f64>>>,
+}
+
+impl PacketResult {
+    /// Returns the numbers of `groups` groups, from each flow's group and packets.
+    pub fn of(flows: impl Iterator<Item = (u32, PacketView)>, groups: usize) -> Self {
+        let mut of_groups = vec![PacketView::default(); groups];
+        let flow = |(group, view): (u32, PacketView)| {
+            if let Some(of_group) = of_groups.get_mut(group as usize) {
+                *of_group = std::mem::take(of_group).and(&view);
+            }
+            values(PACKET_METRICS, &view)
+        };
+        let flows = flows.map(flow).collect();
+        let groups = of_groups.iter().map(|view| values(PACKET_METRICS, view)).collect();
+        PacketResult { groups, flows }
+    }
 }

@@ -97,9 +97,11 @@ impl Network {
         }
         if p.is(flag::DATAGRAM) {
             // Nobody answers it, so its arrival needs no event.
-            let down = self.hosts[p.host as usize].down.send(at, p.bytes, self.window);
-            if let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind {
-                u.arrives(down, p.bytes, self.window);
+            let (flow, bytes) = (p.flow, p.bytes);
+            let at_once = self.hosts[p.host as usize].down.send_at_once(at, bytes);
+            let down = at_once.or_else(|| self.down_slowly(at, index));
+            if let FlowKind::Udp(u) = &mut flows[flow as usize].kind {
+                u.arrives(down, bytes, self.window);
             }
             return self.discard(index);
         }
@@ -112,10 +114,26 @@ impl Network {
     #[inline(always)]
     pub(crate) fn down(&mut self, now: Time, at: Time, index: u32, flows: &mut [Flow]) {
         let p = &self.packets.items[index as usize];
-        let host = &mut self.hosts[p.host as usize];
-        let down = host.down.send(at, p.bytes, self.window);
+        match self.hosts[p.host as usize].down.send_at_once(at, p.bytes) {
+            Some(at) => self.at_host(now, at, index, flows),
+            None => self.down_by_the_long_way(now, at, index, flows),
+        }
+    }
+
+    #[inline(never)]
+    fn down_by_the_long_way(&mut self, now: Time, at: Time, index: u32, flows: &mut [Flow]) {
+        match self.down_slowly(at, index) {
+            Some(at) => self.at_host(now, at, index, flows),
+            None => self.discard(index),
+        }
+    }
+
+    /// A packet will be at its host at `at`, which is known at `now`.
+    #[inline(always)]
+    fn at_host(&mut self, now: Time, at: Time, index: u32, flows: &mut [Flow]) {
+        let p = &self.packets.items[index as usize];
+        let host = &self.hosts[p.host as usize];
         let (answers, holds_back) = (host.answers(), host.holds_back());
-        let Some(at) = down else { return self.discard(index) };
         if answers && at < self.end {
             self.events += 1;
             self.sched.begin(at, now);

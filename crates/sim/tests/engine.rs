@@ -58,13 +58,19 @@ fn config(aqm: &str, duration: Duration, apps: Vec<App>) -> Config {
         links: vec![link("forward", aqm), link("back", "droptail")],
         bottleneck: 0,
         measure_links: false,
+        calls: Default::default(),
         ties_by_scheduling: false,
         hosts: vec![host; 2 * apps.len()],
         routes: vec![vec![0], vec![1]],
         groups: 1,
         flows: (0..).zip(apps).map(flow).collect(),
         lead_in: None,
-        record: Record { series: Some(Duration::from_millis(100)), events: true, pcap: None },
+        record: Record {
+            series: Some(Duration::from_millis(100)),
+            events: true,
+            groups: false,
+            pcap: None,
+        },
     }
 }
 

@@ -9,8 +9,8 @@ import click
 
 from penstock import emulation
 from penstock.cli import options
-from penstock.cli.inputs import assignments, check_writable, seconds_of, series_interval
-from penstock.cli.output import EXIT_SIGNAL, alone, fail, report, warn, write_result
+from penstock.cli.inputs import assignments, check_writable, recording, seconds_of, series_interval
+from penstock.cli.output import EXIT_SIGNAL, alone, fail, report, warn, whole, write_result
 from penstock.emulation.ends import Signalled, heard
 from penstock.emulation.screen import Screen
 from penstock.emulation.table import emulated_table
@@ -30,6 +30,8 @@ from penstock.model.scenario import Scenario
 @click.option("--cc", metavar="NAME", help="The congestion control of own programs' TCP; default: this machine's.")
 @click.option("--download", is_flag=True, help="The bottleneck's forward direction is from the server to the client.")
 @options.changes()
+@options.links
+@options.groups
 @options.as_json()
 @options.out("Write the document and series there.")
 @options.series()
@@ -56,6 +58,8 @@ def command(
     shell: bool,
     download: bool,
     changes: tuple[str, ...],
+    links: bool,
+    groups: bool,
     as_json: bool,
     out: Path | None,
     series: str | None,
@@ -83,6 +87,7 @@ def command(
     found = None if aqm is None else discipline(aqm, "--aqm")
     scenario, has_traffic = Scenario.load_link(file, wanted, () if found is None else (found,))
     scenario = scenario if found is None else scenario.with_aqm(found)
+    scenario = recording(scenario, links=links, groups=groups)
     own = _program(program, client, shell or (server is not None) or not has_traffic)
     interval = series_interval(scenario, series, out)
     check_writable(out=out, pcap=pcap)
@@ -109,7 +114,7 @@ def command(
         if out is not None:
             write_result(out, result)
     finally:  # what took real time is shown, also where the disk is full
-        report(as_json, result.json, lambda: emulated_table(result))
+        report(as_json, result.json, lambda: whole(emulated_table(result), result, links=links))
         warn(result.warnings)
     code: int | None = result.emulation["exit_code"]
     return code or 0

@@ -40,6 +40,13 @@ rootless = click.option("--rootless", is_flag=True, help="Use a user namespace e
 pcap = click.option("--pcap", type=PATH, metavar="FILE", help="Capture packets (of the first seed).")
 
 
+links = click.option("--links", is_flag=True, help="Also print the metrics of each link, both directions of each.")
+
+groups = click.option(
+    "--groups", is_flag=True, help="Also print the metrics of each traffic group, delays and losses of its packets too."
+)
+
+
 def changes(text: str = "Change a key: aqm.min_th=7.") -> Callable[[F], F]:
     """Adds `--set KEY=VALUE`, any number of times."""
     return click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help=text)

@@ -88,6 +88,18 @@ def alone(as_json: bool) -> Iterator[None]:
         yield
 
 
+def whole(table: Table | Group, result: Result, *, links: bool) -> Table | Group:
+    """Returns a run's table with that of its links, if it was asked for, and of its groups where they are recorded."""
+    from rich.console import Group
+
+    from penstock.show.run_tables import parts_table
+
+    tables = [parts_table(result, result.links, "links")] if links else []
+    if result.scenario.core.records_groups:
+        tables.append(parts_table(result, result.groups, "groups"))
+    return Group(table, *tables) if tables else table
+
+
 def report(as_json: bool, document: Callable[[], str], table: Callable[[], Table | Group]) -> None:
     """Prints a result as a document or as a table."""
     if as_json:

@@ -8,8 +8,8 @@ import click
 
 from penstock._files import write
 from penstock.cli import options
-from penstock.cli.inputs import check_writable, name_of, scenario_of, series_interval
-from penstock.cli.output import Clock, report, tell, warn, write_result
+from penstock.cli.inputs import check_writable, name_of, recording, scenario_of, series_interval
+from penstock.cli.output import Clock, report, tell, warn, whole, write_result
 from penstock.model.scenario import Scenario
 from penstock.runs import runner
 from penstock.runs.execute import Progress, cores
@@ -21,6 +21,8 @@ from penstock.show.run_tables import result_table
 @click.command("run")
 @options.simulation
 @options.aqm()
+@options.links
+@options.groups
 @options.pcap
 @click.option(
     "--pcap-link",
@@ -33,13 +35,21 @@ from penstock.show.run_tables import result_table
 @click.option(
     "--warm-up-check", is_flag=True, help="Say on stderr whether the measured window starts before the queue settles."
 )
-def command(given: options.Simulation, aqm: str | None, pcap: Path | None, pcap_link: str, warm_up_check: bool) -> None:
+def command(
+    given: options.Simulation,
+    aqm: str | None,
+    links: bool,
+    groups: bool,
+    pcap: Path | None,
+    pcap_link: str,
+    warm_up_check: bool,
+) -> None:
     """Run the scenario in FILE.
 
     Prints a table, or with --json a document. The same input always gives the same document, byte for byte. --out DIR
     receives document.json and the recorded series as Parquet.
     """
-    scenario = scenario_of(given.file, given.changes, aqm)
+    scenario = recording(scenario_of(given.file, given.changes, aqm), links=links, groups=groups)
     interval = series_interval(scenario, given.series, given.out)
     check_writable(out=given.out, pcap=pcap, timing=given.timing)
     clock = Clock()
@@ -53,7 +63,7 @@ def command(given: options.Simulation, aqm: str | None, pcap: Path | None, pcap_
         write(pcap, result.runs[0].pcap or b"")
     if given.out is not None:
         write_result(given.out, result)
-    report(given.as_json, result.json, lambda: result_table(result))
+    report(given.as_json, result.json, lambda: whole(result_table(result), result, links=links))
     warn(result.warnings)
     if warm_up_check:
         _check_warm_up(result if interval is not None else Result(scenario, result.runs[:1], given.jobs))

@@ -133,9 +133,9 @@ def _bounds() -> Mapping[str, Bounds]:
 
 
 def bounds_of(metric: str) -> Bounds:
-    """Returns where a metric can be; of a name that is no metric's, anywhere.
+    """Returns where a metric can be, one of a link or a group too; of a name that is no metric's, anywhere.
 
     >>> bounds_of("utilization")
     (0.0, 1.0)
     """
-    return _bounds().get(metric, ANYWHERE)
+    return _bounds().get(metric.rpartition(".")[2], ANYWHERE)

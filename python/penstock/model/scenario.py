@@ -40,6 +40,7 @@ class Scenario:
     reverse_aqm: the one in the other direction; default `DropTail()`.
     duration: simulated time.
     measure: the measured window, `{"from": "50 s", "to": "100 s"}`; default: all.
+    record: what results have besides the metrics, `{"links": True, "groups": True}`; see `penstock list scenario`.
     seed: the first seed.
     profile: whose defaults hold: `"rfc"` (default), `"ns-2"`, or `"linux"` for those of a Linux host.
     overhead: header bytes that the wire counts on a segment.
@@ -57,6 +58,7 @@ class Scenario:
         name: str | None = None,
         duration: str = "100 s",
         measure: Mapping[str, str] | None = None,
+        record: Mapping[str, bool] | None = None,
         seed: int | None = None,
         profile: str | None = None,
         overhead: str | None = None,
@@ -73,6 +75,7 @@ class Scenario:
             "name": name,
             "duration": duration,
             "measure": measure,
+            "record": record,
             "seed": seed,
             "profile": profile,
             "overhead": overhead,
@@ -161,6 +164,14 @@ class Scenario:
         from penstock.model.discipline import discipline
 
         return self._of(_under(self._core, discipline(aqm, "with_reverse_aqm"), reverse=True))
+
+    def recording(self, metrics: Sequence[str]) -> Scenario:
+        """Returns the same scenario, whose results have these metrics, of links and groups too:
+        `"links.bottleneck.reverse.delay_p99_s"`. Raises `Error` with the nearest name where there is none.
+        """
+        from penstock.judging.named import recorded
+
+        return self._of(recorded(self._core, metrics))
 
     @property
     def core(self) -> _penstock.Scenario:

@@ -254,7 +254,12 @@ def runs_table(runs: Runs) -> pa.Table:
             **run.labels,
             "seed": run.seed,
             **run.metrics,
-            **{f"group{i}.{name}": value for i, group in enumerate(run.groups) for name, value in group.items()},
+            **{
+                f"group{i}.{name}": value
+                for i, group in enumerate(run.groups)
+                for name, value in group.items()
+                if name != "name"
+            },
             **{f"link.{link}.{name}": value for link, of in run.links.items() for name, value in of.items()},
         }
         for run in runs

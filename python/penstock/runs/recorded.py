@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from penstock._penstock import RunResult
 
 
-def recorded(run: RunResult, name: str) -> pa.Table:
-    """Returns one run's recorded table over the extension's buffers, without copying them."""
+def recorded(run: RunResult, name: str, link: str | None = None) -> pa.Table:
+    """Returns one run's recorded table over the extension's buffers, without copying them.
+
+    link: whose it is, where it is not the bottleneck's.
+    """
     import pyarrow as pa
 
-    columns = run.table(name)
+    columns = run.table(name, link)
     if columns is None:
         raise ValueError(f"the run of seed {run.seed} recorded no {name}")
     arrays: dict[str, Any] = {}

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
+from penstock._names import known
 from penstock._penstock import RunResult
 from penstock.judging.estimate import Estimate, bounds_of
+from penstock.judging.named import group_keys
 from penstock.runs.recorded import recorded
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from penstock.model.scenario import Scenario
     from penstock.show.plot import Plots
 
+#: Those of the tables that a run can record which links have, and what stands for every link.
+OF_LINKS, ALL = ("queue", "events"), "all"
 #: The tables that a run can record.
 SERIES = ("queue", "cwnd", "rtt", "goodput", "model", "fct", "pages", "events")
 
@@ -27,9 +31,10 @@ class Result:
 
     scenario: what ran.
     runs: one `RunResult` per seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`
-        and, where there are several links, `.links`: name → metrics; where a discipline tells bands of packets
+        and, where every link is measured, `.links`: name → metrics; where a discipline tells bands of packets
         apart, `.bands`: link → band → metrics.
     summary: metric name → `Estimate` over the runs.
+    links, groups: link or traffic group → metric name → `Estimate`.
     warnings: what is to be said of the runs beside their numbers, sentences; most often none.
     """
 
@@ -55,6 +60,19 @@ class Result:
         return self._summary
 
     @property
+    def links(self) -> Mapping[str, Mapping[str, Estimate]]:
+        """Returns link → metric name → estimate over the runs; nothing where the bottleneck alone is measured, which
+        `summary` describes."""
+        return _estimates([run.links for run in self.runs])
+
+    @property
+    def groups(self) -> Mapping[str, Mapping[str, Estimate]]:
+        """Returns traffic group → metric name → estimate over the runs. A group goes by its name; where several have
+        the same one, by its number."""
+        keys = group_keys(self.scenario.core.group_names())
+        return _estimates([dict(zip(keys, run.groups, strict=False)) for run in self.runs])
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Returns what a reader of the numbers has to know: where a queue at an access link was longer than at the
         bottleneck, its link, and what helps. Empty where there is nothing to say."""
@@ -65,12 +83,14 @@ class Result:
         """Returns whether there are several runs and they are all the same: no seed changes anything."""
         return _penstock.identical(self.runs)
 
-    def series(self, name: str) -> pa.Table:
+    def series(self, name: str, link: str | None = None) -> pa.Table:
         """Returns a recorded table of all runs: `seed`, then the table's own columns; the unit is in each name.
 
         name: `"queue"` (t_s, queue_pkts and what the discipline publishes), `"cwnd"`, `"rtt"`, `"goodput"`, `"model"`
             (what controls such as BBR believe of their paths), `"fct"`, `"pages"` (where a web group has `connections`)
             or `"events"` (every packet's fate at the bottleneck).
+        link: whose `"queue"` or `"events"`: one of `links`, or `"all"`; default: the bottleneck's. The table then has
+            a column `link`.
 
         What was not recorded is recorded now: the same seeds run again, with the same outcome, since a run depends
         on its scenario and seed alone. `run(..., series="10 ms")` chooses the interval and saves the second run.
@@ -79,7 +99,30 @@ class Result:
 
         if name not in SERIES:
             raise ValueError(f"no series is called {name!r}; there are: {', '.join(SERIES)}")
-        return pa.concat_tables([recorded(run, name) for run in self._with_table(name)])
+        runs = self._with_table(name)
+        if link is None:
+            return pa.concat_tables([recorded(run, name) for run in runs])
+        found = [self._of_link(run, name, of) for run in runs for of in self._links(name, link)]
+        return pa.concat_tables(found, promote_options="default")
+
+    def _links(self, name: str, link: str) -> Sequence[str]:
+        """Returns the links whose series is asked for. Raises `ValueError` where one has none."""
+        if name not in OF_LINKS:
+            raise ValueError(f"series {name!r}: no link's; those of links are: {', '.join(OF_LINKS)}")
+        core, measured = self.scenario.core, list(self.runs[0].links)
+        if link == ALL:
+            return measured or [core.bottleneck_name]
+        if link not in (core.bottleneck_name, *measured):
+            known(link, core.link_names(), "link")
+            raise ValueError(f"{link} is not measured; record = {{ links = true }} in the scenario measures every link")
+        return [link]
+
+    def _of_link(self, run: RunResult, name: str, link: str) -> pa.Table:
+        """Returns a link's series, whose second column has its name."""
+        import pyarrow as pa
+
+        table = recorded(run, name, None if link == self.scenario.core.bottleneck_name else link)
+        return table.add_column(1, "link", pa.repeat(pa.scalar(link, pa.string()), table.num_rows))
 
     @property
     def plot(self) -> Plots:
@@ -133,6 +176,7 @@ class Comparison:
 
     def difference(self, aqm: str) -> dict[str, Estimate]:
         """Returns metric name → mean of the differences `aqm` − baseline, seed by seed, with the interval of that mean.
+        Where groups are recorded, their metrics are there as well: `groups.calls.delay_p99_s`.
 
         Pairing takes the luck of a seed (who starts when) out of the comparison; a metric that does not apply in one
         of the two runs leaves the pair out.
@@ -140,9 +184,16 @@ class Comparison:
         ours, theirs = self.results[aqm].runs, self.results[self.baseline].runs
         pairs = [(a.metrics, b.metrics) for a, b in zip(ours, theirs, strict=True)]
         names = list(self.results[aqm].summary)
-        return {
+        found = {
             name: Estimate.of_differences([x - y for x, y in _both(pairs, name)], bounds_of(name)) for name in names
         }
+        core = self.results[aqm].scenario.core
+        for i, group in enumerate(group_keys(core.group_names()) if core.records_groups else ()):
+            pairs = [(a.groups[i], b.groups[i]) for a, b in zip(ours, theirs, strict=True)]
+            for name in ours[0].groups[i]:
+                differences = [x - y for x, y in _both(pairs, name)]
+                found[f"groups.{group}.{name}"] = Estimate.of_differences(differences, bounds_of(name))
+        return found
 
     @property
     def identical(self) -> bool:
@@ -183,6 +234,14 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<penstock.Comparison {', '.join(self.results)}>"
+
+
+def _estimates(runs: Sequence[Mapping[str, Mapping[str, float | None]]]) -> dict[str, dict[str, Estimate]]:
+    """Returns part of the runs → metric name → estimate."""
+    return {
+        part: {name: Estimate.of([run[part].get(name) for run in runs], bounds_of(name)) for name in first}
+        for part, first in runs[0].items()
+    }
 
 
 def _in_html(warnings: Sequence[str]) -> str:

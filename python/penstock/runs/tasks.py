@@ -66,7 +66,8 @@ class Outcome:
     """What came of a task."""
 
     key: str
-    #: `{"metrics": {...}, "groups": [...], "links": {...}, "warnings": [...]}`; `None` if it failed.
+    #: `{"metrics": {...}, "groups": [...], "links": {...}, "warnings": [...]}`; `None` if it failed. Groups have their
+    #: `name`.
     numbers: dict[str, Any] | None
     #: What went wrong, for a person.
     error: str | None
@@ -124,7 +125,8 @@ def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
 def numbers(scenario: _penstock.Scenario, result: _penstock.RunResult) -> dict[str, Any]:
     """Returns the numbers of an outcome."""
     warnings = _penstock.warnings(scenario, [result])
-    return {"metrics": result.metrics, "groups": result.groups, "links": result.links, "warnings": warnings}
+    groups = [{**group, "name": name} for name, group in zip(scenario.group_names(), result.groups, strict=True)]
+    return {"metrics": result.metrics, "groups": groups, "links": result.links, "warnings": warnings}
 
 
 def failed(task: Task, error: BaseException, lines: Sequence[Frame] = ()) -> Outcome:

@@ -6,6 +6,7 @@ import json
 from functools import cache
 
 from penstock import _penstock
+from penstock.judging.named import own
 from penstock.show.numbers import scale
 
 
@@ -19,10 +20,13 @@ def _declared() -> dict[str, str]:
 def label(metric: str) -> str:
     """Returns a metric in words, without its unit; what is no metric stays as it is.
 
-    >>> label("delay_p99_s")
-    '99th-percentile delay'
+    >>> label("delay_p99_s"), label("links.bottleneck.reverse.delay_p99_s")
+    ('99th-percentile delay', '99th-percentile delay of bottleneck.reverse')
     """
-    return _declared().get(metric, metric)
+    whose, dot, name = metric.rpartition(".")
+    if not dot or name not in _declared():
+        return _declared().get(metric, metric)
+    return f"{_declared()[name]} of {whose.partition('.')[2]}"
 
 
 def axis(metric: str, size: float) -> tuple[float, str]:
@@ -46,4 +50,4 @@ def share(metric: str) -> bool:
     >>> share("loss_ratio"), share("jain"), share("delay_mean_s")
     (True, True, False)
     """
-    return metric == "jain" or scale(metric, 1.0)[1] == "%"
+    return own(metric) == "jain" or scale(metric, 1.0)[1] == "%"

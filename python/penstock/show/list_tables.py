@@ -19,12 +19,15 @@ def list_table(what: str, rows: list[Mapping[str, Any]]) -> list[Table]:
     """Returns what `penstock list` shows: an overview, then the parameters of each kind."""
     overview = Table(what)
     overview.add_column("name", no_wrap=True)
+    of = any("per" in row for row in rows)
+    if of:
+        overview.add_column("of a", no_wrap=True)
     overview.add_column("what")
     if any(row.get("source") for row in rows):
         overview.add_column("source", style="dim")
     for row in rows:
-        cells = [row["name"], row.get("doc", "")]
-        if len(overview.columns) == 3:
+        cells = [row["name"], *([row["per"]] if of else []), row.get("doc", "")]
+        if len(overview.columns) > len(cells):
             cells.append(row.get("source", ""))
         overview.add_row(*cells)
     return [overview, *(_parameters(row) for row in rows if row.get("params"))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from penstock.judging.estimate import Estimate
+from penstock.judging.named import own
 
 #: What is said where no seed changes anything.
 IDENTICAL = "the runs are identical"
@@ -32,7 +33,7 @@ def scale(metric: str, size: float) -> tuple[float, str]:
         return (1.0, "s") if size >= 10 else (1e3, "ms")
     if metric.endswith("_pkts"):
         return 1.0, "packets"
-    if metric == "utilization" or metric.endswith(("_ratio", "_share")):
+    if own(metric) == "utilization" or metric.endswith(("_ratio", "_share")):
         return 100.0, "%"
     return 1.0, ""
 

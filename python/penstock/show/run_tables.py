@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from penstock.judging.estimate import Estimate
 from penstock.show.numbers import IDENTICAL, NOT_RANDOM, number, scale
 from penstock.show.shown import Compared, Runs
@@ -49,6 +51,28 @@ def result_table(result: Runs, duration_s: float | None = None) -> Table:
     return table
 
 
+def parts_table(result: Runs, parts: Mapping[str, Mapping[str, Estimate]], what: str) -> Table:
+    """Returns a table of the metrics of a run's parts that apply, a column for each part.
+
+    parts: name → metric → estimate. what: what they are, `"links"`.
+    """
+    table = Table(f"{what} of {_title(result)}")
+    table.add_column("metric")
+    table.add_column("", style="dim")
+    for name in parts:
+        table.add_column(name, justify="right")
+    for metric in dict.fromkeys(metric for each in parts.values() for metric in each):
+        estimates = [each.get(metric) for each in parts.values()]
+        sizes = [abs(e.mean) for e in estimates if e is not None and e.mean is not None]
+        if sizes:
+            factor, unit = scale(metric, max(sizes))
+            cells = [
+                "–" if e is None else number(_without_width(e) if result.identical else e, factor) for e in estimates
+            ]
+            table.add_row(metric, unit, *cells)
+    return table
+
+
 def _without_width(estimate: Estimate) -> Estimate:
     """Returns the mean alone: an interval without a width says nothing."""
     return Estimate(estimate.mean, None, estimate.n)
@@ -79,8 +103,7 @@ def comparison_table(comparison: Compared) -> Table:
         if name != comparison.baseline:
             table.add_column(f"{name} − {comparison.baseline}", justify="right")
     differences = {name: comparison.difference(name) for name in comparison.results if name != comparison.baseline}
-    for metric in HEADLINES:
-        estimates = [result.summary.get(metric) for result in comparison.results.values()]
+    for metric, estimates in _compared(comparison):
         sizes = [abs(e.mean) for e in estimates if e is not None and e.mean is not None]
         if not sizes or max(sizes) == 0:
             continue
@@ -94,6 +117,23 @@ def comparison_table(comparison: Compared) -> Table:
         caption = "mean ± 95 % interval; differences are paired by seed, bold where 0 is outside"
         table.caption = _unless_identical(comparison, caption)
     return table
+
+
+#: What a comparison shows of each group, where groups are recorded.
+OF_GROUPS = ("goodput_bps", "delay_mean_s", "delay_p99_s", "delay_variation_s", "loss_ratio", "r_factor")
+
+
+def _compared(comparison: Compared) -> Iterator[tuple[str, list[Estimate | None]]]:
+    """Yields the metrics that are compared, with the estimate for each discipline."""
+    results = comparison.results.values()
+    for metric in HEADLINES:
+        yield metric, [result.summary.get(metric) for result in results]
+    first = comparison.results[comparison.baseline]
+    if first.scenario.core.records_groups:
+        groups = [result.groups for result in results]
+        for group in groups[0]:
+            for metric in OF_GROUPS:
+                yield f"groups.{group}.{metric}", [each[group].get(metric) for each in groups]
 
 
 def _unless_identical(comparison: Compared, caption: str) -> str:

@@ -29,6 +29,10 @@ class Runs(Protocol):
         """Returns metric name → estimate over the runs."""
 
     @property
+    def groups(self) -> Mapping[str, Mapping[str, Estimate]]:
+        """Returns traffic group → metric name → estimate over the runs."""
+
+    @property
     def identical(self) -> bool:
         """Returns whether there are several runs and they are all the same."""
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 from penstock import _penstock
 from penstock.errors import Error, ScenarioError
+from penstock.judging.named import Named
 from penstock.model.scenario import Scenario
 from penstock.model.table import plain
 from penstock.runs import processes
@@ -326,13 +327,18 @@ class Driver:
         point, task = waiting
         state = self.state
         if point.identity in self._rules:
-            self._rules[point.identity].add(task.seed, each.numbers["metrics"] if each.numbers else None)
+            self._rules[point.identity].add(task.seed, self._wanted(each.numbers) if each.numbers else None)
         if each.error is None:
             store.put(point, task.seed, each)
             state.ran += 1
             state.events += each.events
             return
         self._fail(Failure(each.key, task.seed, task.scenario, each.error))
+
+    def _wanted(self, numbers: Mapping[str, Any]) -> dict[str, float | None]:
+        """Returns the goals' metrics of a run."""
+        goals = self._until.goals if self._until else ()
+        return {goal.metric: Named.parse(goal.metric).value(numbers) for goal in goals}
 
     def _invalid(self, point: Point, error: ScenarioError, seeds: int) -> None:
         """Reports that no seed of this point can run; it is reported once."""

@@ -13,6 +13,7 @@ from penstock._names import known, nearest
 from penstock.errors import Error
 from penstock.judging.estimate import bounds_of
 from penstock.judging.intervals import INTERVALS, Interval, ends
+from penstock.judging.named import LEVELS, Named, parts
 from penstock.judging.paired import Paired, corrected, paired
 from penstock.show.numbers import scale
 from penstock.sweeps import store
@@ -90,7 +91,8 @@ def show(
 ) -> Shown:
     """Returns a metric of a store's runs over an axis, one line for each value of another.
 
-    metric: default: a few that matter most.
+    metric: a run's, or one of a link or a group, as in `links.bottleneck.reverse.delay_p99_s`; default: a few that
+        matter most.
     over, by: key paths of the sweep, or `"variant"`; default: all that vary.
     ci: intervals by Student's t, or by the `"bootstrap"`.
     against: `"AXIS=VALUE"`: instead of the means, the differences of that axis' other values against this one, at equal
@@ -99,7 +101,7 @@ def show(
     folder = Path(folder)
     store.settle(folder)
     listed = ["variant", "version", *store.columns(folder)]
-    metrics = HEADLINES if metric is None else (known(metric, store.metrics(), "metric"),)
+    metrics = HEADLINES if metric is None else (_metric(folder, metric),)
     chosen = [known(axis, listed, "axis") for axis in (over, by) if axis is not None]
     ci = known(ci, INTERVALS, "interval")
     table = store.read(folder, list(dict.fromkeys([*listed, "seed", *metrics])))
@@ -131,6 +133,22 @@ def show(
         store.read(folder, [*listed, "seed", *store.metrics()]), listed, store.metrics()
     )
     return Shown(axes, metrics, rows, pooled, table.num_rows, ci, baseline, identical)
+
+
+def _metric(folder: Path, metric: str) -> str:
+    """Returns the name of a metric of runs, or of their links or groups; checks that a run has one of these."""
+    named = Named.parse(metric)
+    if named.level == "run":
+        return str(named)
+    what = LEVELS[named.level]
+    rows = store.read(folder, [named.level])[named.level].to_pylist()
+    there = [of for row in rows for of in parts(row or ())]
+    if not there:
+        raise Error(f"{metric}: no run in {folder} has {named.level}; record = {{ {named.level} = true }} keeps them")
+    known(named.of, dict.fromkeys(there), what)
+    if named.needs_record and all(named.of_part(parts(row or ())) is None for row in rows):
+        raise Error(f"{metric}: no run in {folder} has it; record = {{ groups = true }} keeps it")
+    return str(named)
 
 
 def _identical(table: Any, listed: Sequence[str], metrics: Sequence[str]) -> bool:

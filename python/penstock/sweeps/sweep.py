@@ -66,10 +66,12 @@ def sweep(
     base = scenario_under(scenario, aqm)
     if not isinstance(over, Mapping):
         over = list(over) or {}
-    grid = Grid(base, over)
-    first, each = base.seed, seeds or grid.seeds or 1
     if isinstance(until, str):
         until = Until.parse(until, most=seeds or 1000)
+    if until is not None:
+        base = base.recording([goal.metric for goal in until.goals])
+    grid = Grid(base, over)
+    first, each = base.seed, seeds or grid.seeds or 1
     tables = Tables(flows, None if series is None else _interval_s(series))
     with ExitStack() as stack:
         if engine is None and scheduler is not None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock import _penstock
-from penstock._names import known
 from penstock.errors import Error
 from penstock.judging.estimate import Estimate
 from penstock.judging.intervals import Number
+from penstock.judging.named import Named
 
-_GOAL = re.compile(r"\s*(?P<metric>\w+)\s*(?:±|\+/-|\+-)\s*(?P<width>.*?)\s*")
+_GOAL = re.compile(r"\s*(?P<metric>\S+?)\s*(?:±|\+/-|\+-)\s*(?P<width>.*?)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +37,8 @@ class Goal:
         if found is None:
             raise Error(f'{text!r}: must be a metric and a half-width, for example "utilization ±0.5%"')
         metric, width = found["metric"], found["width"]
-        names = [row["name"] for row in json.loads(_penstock.list_json("metrics")) if row["per"] == "run"]
         try:
-            known(metric, names, "metric")
+            Named.parse(metric)
         except Error as error:
             raise Error(f"{text!r}: {error}") from None
         relative = width.endswith("%")

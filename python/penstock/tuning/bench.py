@@ -12,6 +12,7 @@ import numpy as np
 from penstock import _penstock
 from penstock.errors import ScenarioError
 from penstock.evaluation.candidates import BASELINE, keys_of
+from penstock.judging.named import Named
 from penstock.model.discipline import Discipline
 from penstock.model.scenario import Scenario
 from penstock.runs.identity import Identities
@@ -69,6 +70,7 @@ class Runner:
     ) -> None:
         self._scenario, self._conditions, self._metrics = scenario, {False: seen, True: unseen}, metrics
         self._aqm, self._identities = aqm, Identities()
+        self._named = [Named.parse(name) for name in metrics]
         self._folder, self._engine, self._progress = folder, Noting(engine, self._note), progress
         self._points: dict[tuple[Setting, bool, int], tuple[Point, _penstock.Scenario]] = {}
         self._bases: dict[tuple[str, bool], Scenario] = {}
@@ -160,7 +162,7 @@ class Runner:
 
     def _note(self, each: Outcome) -> None:
         if each.numbers is not None:
-            self._numbers[each.key] = [_number(each.numbers["metrics"][name]) for name in self._metrics]
+            self._numbers[each.key] = [_number(named.value(each.numbers)) for named in self._named]
 
     def _load(self) -> None:
         """Reads the runs that an earlier call has finished."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock import _penstock
-from penstock._names import known
 from penstock.errors import Error
 from penstock.judging.estimate import SHARE, bounds_of
+from penstock.judging.named import Named
 from penstock.show.numbers import scale
 
-_GOAL = re.compile(r"\s*(?P<metric>\w+)\s*(?P<sign><=|>=|≤|≥|<|>)\s*(?P<bound>.*?)\s*")
+_GOAL = re.compile(r"\s*(?P<metric>[^<>≤≥]+?)\s*(?P<sign><=|>=|≤|≥|<|>)\s*(?P<bound>.*?)\s*")
 _NUMBER = re.compile(r"(?P<number>[-+0-9.eE]+)\s*(?P<unit>%|packets?|ms²)?")
 
 
@@ -119,10 +118,10 @@ def aims(goals: Sequence[str | Goal], maximize: Sequence[str], minimize: Sequenc
 
 
 def metric_named(name: str, where: str) -> str:
-    """Returns the name of a run's metric. Raises `Error` with the nearest one if there is none."""
-    names = [row["name"] for row in json.loads(_penstock.list_json("metrics")) if row["per"] == "run"]
+    """Returns the name of a metric of a run, or of its links or groups. Raises `Error` with the nearest one if there is
+    none."""
     try:
-        return known(name.strip(), names, "metric")
+        return str(Named.parse(name))
     except Error as error:
         raise Error(f"{where}: {error}") from None
 

@@ -137,7 +137,7 @@ def tune(
     base, file = _read(scenario, found, set)
     goals, maximize, minimize = _listed(goals), _listed(maximize), _listed(minimize)
     aimed, judged = aims(goals, maximize, minimize), Judge.parse(judge)
-    budget = _budget(runs, time, seeds)
+    base, budget = base.recording(aimed.metrics), _budget(runs, time, seeds)
     tuned, ready, fixed = _settled(found, base, vary, fix or {})
     searched, first, changed = _candidates(tuned, ready, aimed, vary, list(fixed))
     task = _Task(

@@ -51,8 +51,7 @@ impl Buffer {
         let (limit, limit_in_bytes) = limit(c.buffer);
         let mut columns = vec![];
         aqm.state(&mut |name, _| columns.push(name));
-        let series = (keep.series.is_some() || keep.events)
-            .then(|| Box::new(QueueSeries::new(keep.series, keep.events, &columns)));
+        let series = QueueSeries::new(keep, &columns).map(Box::new);
         let stats = keep.window.map(|(from, to)| Box::new(LinkStats::new(from, to, c.framing)));
         Buffer {
             q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
@@ -137,7 +136,7 @@ impl Buffer {
             self.of_band(band, |band| leaves.count(&mut band.stats, raised(a.pkt.ecn, ecn)));
         }
         if let Some(series) = &mut self.series {
-            series.accepted(now, start, ecn != a.pkt.ecn, &{ a.pkt }, &self.q);
+            series.accepted(now, start, ecn != a.pkt.ecn, &{ a.pkt }, a.data, &self.q);
         }
     }
 
@@ -167,7 +166,7 @@ impl Buffer {
             self.of_band(band, |band| band.enters(now));
         }
         if let Some(series) = &mut self.series {
-            series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
+            series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, a.data, &self.q);
         }
         self.held.put(service, HeldPacket::new(a, ecn, band))
     }
@@ -192,6 +191,7 @@ impl Buffer {
                 series.event(now, "mark_head", h.flow, bytes, self.q.pkts);
             }
             series.event(now, "dequeue", h.flow, bytes, self.q.pkts);
+            series.sent(h.at, now, h.flow, h.data);
         }
     }
 
@@ -262,7 +262,7 @@ impl Buffer {
             self.of_band(band, |band| band.stats.dropped(now, reason, data));
         }
         if let Some(series) = &mut self.series {
-            series.event(now, word, pkt.flow, pkt.bytes, self.q.pkts);
+            series.dropped(now, word, pkt, data, &self.q);
         }
     }
 

@@ -34,6 +34,7 @@ fn link(name: &str, ties: bool, loss: f64) -> Link {
         window: Some((Time::from_nanos(500_000_000), Time::from_nanos(3_000_000_000))),
         series: Some(Duration::from_millis(50)),
         events: true,
+        flows: None,
     };
     Link::new(&config, 1, ties, &keep, &Abort::default()).unwrap()
 }

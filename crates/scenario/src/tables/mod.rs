@@ -23,7 +23,7 @@ mod topology;
 mod traffic;
 
 pub(crate) use sweep::{DesignKeys, SWEEP_SEEDS};
-pub(crate) use top::{Measure, Ties, Top};
+pub(crate) use top::{Measure, Record, Ties, Top, RECORD_DOC};
 pub(crate) use topology::{
     topology, Access, Graph, GraphLink, Link, Router, Shape, TopologyKind, GRAPH_LINK_DOC,
     NODE_DOC, SIDES, TOPOLOGIES, TOPOLOGY,
@@ -56,6 +56,7 @@ mod tests {
         let mut all: Vec<(&str, Vec<&Param>)> = vec![
             ("top", Top::TABLE.iter().collect()),
             ("measure", Measure::TABLE.iter().collect()),
+            ("record", Record::TABLE.iter().collect()),
             ("topology", TOPOLOGY.iter().collect()),
             ("link", Link::TABLE.iter().collect()),
             ("node", Router::TABLE.iter().collect()),

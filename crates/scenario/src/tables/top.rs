@@ -52,3 +52,21 @@ params! {
         pub to: Option<Duration> { auto: "the end of the run" },
     }
 }
+
+/// What `[record]` is, for schema and lists.
+pub(crate) const RECORD_DOC: &str = "What results have besides the run's metrics.";
+
+params! {
+    /// `record = { … }`.
+    pub(crate) struct Record: Default {
+        /// Whether results have `links`, the metrics of each link by its name. Those of a dumbbell
+        /// are "bottleneck" and "bottleneck.reverse".
+        pub links: Option<bool> {
+            auto: "in a dumbbell where a queue may form in the other direction: data go there, or its rate or discipline \
+                   is its own; else always",
+        },
+        /// Whether groups and flows have the metrics of their packets: delay, delay variation and
+        /// loss at the bottleneck and one way, and of calls R. Memory: a few kB a flow.
+        pub groups: bool { default: false },
+    }
+}

@@ -12,9 +12,10 @@
     DIR/lock                    locked while Parquet files are written
 
 Modules, each of which uses those before it: `sealed` (JSON with a checksum), `manifest`, `layout`
-(where files are), `schemas` (the columns of tables), `journal`, `parquet` (files written and checked), `known`
-(which runs there are), `widen` (new columns in old files), `damage` (found and set aside), `adopt`
-(journals become Parquet files), `writer` (the store as a sweep sees it), `reader` (as a reader sees it).
+(where files are), `schemas` (the columns of tables), `journal`, `parquet` (files written and
+checked), `picked` (metrics of links and groups as columns), `known` (which runs there are), `widen`
+(new columns in old files), `damage` (found and set aside), `adopt` (journals become Parquet files),
+`writer` (the store as a sweep sees it), `reader` (as a reader sees it).
 """
 
 from penstock.sweeps.store.layout import MARKS, RUNS, TABLES, columns, parts, place

@@ -16,6 +16,7 @@ from penstock.sweeps.store.journal import SUFFIX, lock
 from penstock.sweeps.store.layout import RUNS, columns, parts
 from penstock.sweeps.store.manifest import DamagedError, Manifest
 from penstock.sweeps.store.parquet import open_part, read_part
+from penstock.sweeps.store.picked import read_runs, with_made
 from penstock.sweeps.store.writer import Store
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def read(
 ) -> pa.Table:
     """Returns a table's rows. The rows of a run are together and in order; the runs are in none.
 
-    names: the columns that are wanted; default: all.
+    names: the columns that are wanted, of runs also metrics of links and groups (`links.R0-R1.delay_mean_s`); default:
+        all columns.
     filters: as in `pyarrow.parquet.read_table`.
     manifest: of a caller that reads several times, so that each file is checked once.
 
@@ -61,9 +63,16 @@ def read(
 
     manifest = manifest or Manifest(folder)
     schema = schemas.schema(columns(folder)) if table == RUNS else schemas.table_schema(table)
-    tables = [read_part(manifest, part, names, filters) for part in parts(folder, table)]
+    if names is None or table != RUNS:
+        tables = [read_part(manifest, part, names, filters) for part in parts(folder, table)]
+    else:
+        tables = [read_runs(manifest, part, names, filters) for part in parts(folder)]
+    if tables:
+        return pa.concat_tables(tables)
     empty = schema.empty_table()
-    return pa.concat_tables(tables) if tables else empty.select(names) if names is not None else empty
+    if names is None:
+        return empty
+    return with_made(empty, [name for name in names if name not in schema.names]).select(names)
 
 
 def warnings(folder: Path) -> tuple[str, ...]:

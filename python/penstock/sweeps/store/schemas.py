@@ -60,7 +60,7 @@ def journaled() -> pa.Schema:
     """Returns the columns of a run in a journal: what its point does not say."""
     import pyarrow as pa
 
-    group = pa.struct([(name, pa.float64()) for name in _metrics()["group"]])
+    group = pa.struct([*((name, pa.float64()) for name in _metrics()["group"]), ("name", pa.string())])
     link = pa.struct([("name", pa.string()), *((name, pa.float64()) for name in _metrics()["link"])])
     return pa.schema(
         [

@@ -26,7 +26,8 @@ from penstock.sweeps.store.journal import Journal, lock
 from penstock.sweeps.store.known import Known
 from penstock.sweeps.store.layout import RUNS, TABLES, about, parts, write_about
 from penstock.sweeps.store.manifest import Manifest
-from penstock.sweeps.store.parquet import read_part, table_bytes
+from penstock.sweeps.store.parquet import table_bytes
+from penstock.sweeps.store.picked import read_runs
 from penstock.sweeps.store.widen import add_columns, complete
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class Store:
         found: dict[str, dict[int, dict[str, float | None]]] = {}
         wanted = [("point", "in", list(points))]
         for part in parts(self._folder):
-            runs = read_part(self._manifest, part, ["point", "seed", *names], wanted)
+            runs = read_runs(self._manifest, part, ["point", "seed", *names], wanted)
             for run in runs.to_pylist():
                 found.setdefault(run.pop("point"), {})[run.pop("seed")] = run
         return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.emulation import EmulationError
 from penstock.model.scenario import Scenario
-from penstock.runs.result import Result
+from penstock.runs.result import ALL, Result
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +26,7 @@ class StoredRun:
     flows: Sequence[Mapping[str, Any]]
     emulation: Mapping[str, Any]
     folder: Path
+    links: Mapping[str, Mapping[str, float | None]]
     lead_in_s: float | None = None
 
 
@@ -36,12 +37,14 @@ class Stored(Result):
         super().__init__(scenario, runs)  # type: ignore[arg-type]
         self._stored = tuple(runs)
 
-    def series(self, name: str) -> pa.Table:
+    def series(self, name: str, link: str | None = None) -> pa.Table:
         """Returns a recorded table of all runs."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        return pa.concat_tables([pq.read_table(run.folder / f"{name}.parquet") for run in self._stored])
+        file = Path(f"{name}.parquet") if link is None else Path("links", f"{name}.parquet")
+        one = None if link in (None, ALL) else [("link", "=", link)]
+        return pa.concat_tables([pq.read_table(run.folder / file, filters=one) for run in self._stored])
 
 
 def read(folder: Path, scenario: Scenario) -> list[StoredRun]:
@@ -69,6 +72,7 @@ def _run(path: Path, scenario: Scenario) -> StoredRun:
             flows=run["flows"],
             emulation=document["emulation"],
             folder=path.parent,
+            links=run.get("links", {}),
             lead_in_s=run.get("lead_in_s"),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
