@@ -124,7 +124,7 @@ fmt: setup ## format Rust and Python, sort imports
 generate: setup ## write again what is made from the Rust tables: kinds.py, docs, fuzzers' seeds, the examples' output
 	$(BIN)/python tools/generate.py
 	$(BIN)/python fuzz/seeds.py
-	cargo test --quiet -p penstock-aqm --test corpus -- --ignored write_seeds
+	cargo test --quiet -p penstock-aqm --test all -- --ignored write_seeds
 	PENSTOCK_UPDATE=1 $(BIN)/pytest tests/test_examples.py tests/test_notebook.py
 
 validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md

@@ -45,6 +45,16 @@ def test_a_method_is_not_taken_for_the_module_of_its_name(tmp_path: Path) -> Non
     assert measure(tmp_path).arrows == {(above, user), (user, leaf)}
 
 
+def test_every_file_of_rust_tests_is_in_its_crates_one_program() -> None:
+    """The compiler passes over a file that no `mod` names, and its tests would never run."""
+    programs = sorted(ROOT.glob("crates/*/tests/all.rs"))
+    assert len(programs) == 4
+    for program in programs:
+        here = program.parent
+        files = {path.stem for path in here.glob("*.rs")} | {path.parent.name for path in here.glob("*/mod.rs")}
+        assert re.findall(r"^mod (\w+);$", program.read_text(encoding="utf-8"), re.M) == sorted(files - {"all"})
+
+
 def test_crates_and_packages_import_each_other_in_no_circle() -> None:
     assert measure(ROOT).circles_of_rooms() == []
 

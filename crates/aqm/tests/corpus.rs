@@ -1,9 +1,6 @@
 //! The corpus of the fuzz target `aqm` (`fuzz/corpus/aqm`), replayed.
 
-#[path = "common/ops.rs"]
-#[allow(dead_code)]
-mod ops;
-
+use crate::common::ops;
 use penstock_aqm::KINDS;
 use penstock_units::Rng;
 use std::collections::BTreeSet;

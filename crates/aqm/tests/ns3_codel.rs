@@ -6,12 +6,9 @@
 //! Not here: the case without a flow (every packet of ours has one), the hash with eight ways (ours
 //! is plain, as RFC 8290's), and the two of ports, which are the flows of ours.
 
+use crate::common::replay::{ms, Keys, Replay};
 use penstock_aqm::Ecn;
 use penstock_units::QueueLen;
-
-#[path = "common/replay.rs"]
-mod replay;
-use replay::{ms, Keys, Replay};
 
 const NEWTON: &Keys = &[("control_law", "\"newton\"")];
 const EXACT: &Keys = &[("control_law", "\"exact\"")];

@@ -7,11 +7,8 @@
 //! are a test of `parts::isolation`, the hash with eight ways is not ours, ports are flows, and its
 //! step for L4S is none of Linux's.
 
+use crate::common::replay::{ms, Keys, Replay};
 use penstock_aqm::Ecn;
-
-#[path = "common/replay.rs"]
-mod replay;
-use replay::{ms, Keys, Replay};
 
 const NS3: &Keys = &[("delay_from", "\"timestamps\""), ("derandomize", "false")];
 const CASE_2: &Keys =

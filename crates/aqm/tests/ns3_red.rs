@@ -8,12 +8,9 @@
 //!
 //! Case 8 of adaptive RED at 150 Mbit/s is not here: 300 packets at once move our average by one.
 
+use crate::common::replay::{ms, Fates, Keys, Replay};
 use penstock_aqm::Ecn;
 use penstock_units::QueueLen;
-
-#[path = "common/replay.rs"]
-mod replay;
-use replay::{ms, Fates, Keys, Replay};
 
 const NS3: &Keys = &[
     ("gate", "\"wait\""),

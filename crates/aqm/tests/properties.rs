@@ -1,15 +1,12 @@
 //! Properties of every discipline: any parameters in their declared range, any pattern of arrivals.
 //! `PENSTOCK_CASES=100000` looks further.
 
+use crate::common::ops::{self, drive, named, params, table, values, Op, Setup};
 use penstock_aqm::parts::estimator::Idle;
 use penstock_aqm::{build, Context, Ecn, Packet, Queue, Verdict, KINDS};
 use penstock_units::param::{Param, Ty, Value};
 use penstock_units::{Bytes, Duration, QueueLen, Rate, Rng, Time};
 use proptest::prelude::*;
-
-#[path = "common/ops.rs"]
-mod ops;
-use ops::{drive, named, params, table, values, Op, Setup};
 
 /// A value in the range of its declaration, its ends among them.
 fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {

@@ -1,7 +1,6 @@
 //! Accurate ECN in a network: paths that clear ECN's field, and a queue in the way of the ACKs.
 
-mod common;
-use common::{good, metric};
+use crate::common::{good, metric};
 use penstock_sim::{run, Config, Handle, RunResult, GROUP_METRICS, LINK_METRICS};
 
 fn simulate(text: &str) -> RunResult {

@@ -1,7 +1,6 @@
 //! A queue at an access link that is longer than at the bottleneck is told, with its link's name.
 
-mod common;
-use common::good;
+use crate::common::good;
 use penstock_scenario::{document, warnings};
 use penstock_sim::{run, Handle, RunResult};
 use serde_json::Value;

@@ -3,9 +3,7 @@
 //! without: over the kept scenarios, random ones, and some in which packets meet at the same
 //! instants again and again.
 
-#[path = "common/space.rs"]
-mod space;
-
+use crate::common::space;
 use penstock_aqm::KINDS;
 use penstock_scenario::Scenario;
 use penstock_sim::{run, AqmConfig, Config, Handle, Record, Tap, UserAqm};

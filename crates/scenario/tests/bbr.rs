@@ -1,7 +1,6 @@
 //! BBR and Prague in closed loop: what a correct one shows of itself at a bottleneck.
 
-mod common;
-use common::{column, good, metric, numbers};
+use crate::common::{column, good, metric, numbers};
 use penstock_scenario::Scenario;
 use penstock_sim::{run, Column, Handle, Record, RunResult};
 use penstock_units::Duration;

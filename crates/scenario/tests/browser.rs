@@ -2,8 +2,7 @@
 //! follow from arithmetic: 10 ms each way, 1.04 ms for a segment, 0.04 ms for a SYN or an ACK, and
 //! 0.4 ms for a request of 360 B.
 
-mod common;
-use common::{good, message};
+use crate::common::{good, message};
 use penstock_scenario::document;
 use penstock_sim::{run, Column, Config, Handle, Record, RunResult, Tap, PAGE_METRICS};
 use penstock_units::Duration;

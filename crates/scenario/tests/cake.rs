@@ -1,8 +1,7 @@
 //! CAKE in closed loop, as its authors say: hosts are equal before their flows are, tins have their
 //! shares, and a load that answers nothing takes nothing from the others' shares.
 
-mod common;
-use common::{band, goodput, shipped, simulate};
+use crate::common::{band, goodput, shipped, simulate};
 
 /// Four downloads of one host and one of another: half each; with flows alone four to one. The
 /// hosts are the sources for what goes the other way.

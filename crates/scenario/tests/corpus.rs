@@ -1,12 +1,6 @@
 //! The fuzzer's corpus (`fuzz/corpus/<target>/`), replayed through what the fuzz targets run.
 
-#[path = "common/checks.rs"]
-mod checks;
-#[path = "common/inputs.rs"]
-mod inputs;
-#[path = "common/space.rs"]
-mod space;
-
+use crate::common::{checks, inputs, space};
 use std::path::PathBuf;
 
 fn replay(target: &str, run: impl Fn(&[u8])) {

@@ -3,12 +3,10 @@
 //! scenario: its name, its discipline, the hash of the result document, the hash of everything
 //! recorded (series, packet events, capture), and some of the metrics, rounded, so that a change
 //! of the hashes says what changed. A change that is meant to change results runs
-//! `PENSTOCK_UPDATE=1 cargo test -p penstock-scenario --test documents` and says why in the
+//! `PENSTOCK_UPDATE=1 cargo test -p penstock-scenario documents::` and says why in the
 //! changelog; every other change must leave the file as it is.
 
-#[path = "common/space.rs"]
-mod space;
-
+use crate::common::space;
 use penstock_scenario::{document, Scenario};
 use penstock_sim::{run, Column, Config, Handle, Record, RunResult, Tap, METRICS};
 use penstock_units::{Duration, Rng};

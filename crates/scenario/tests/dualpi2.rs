@@ -2,8 +2,7 @@
 //! Classic ones about the target, and both get the same rate (RFC 9332, sections 1.4 and 4.2,
 //! appendix C).
 
-mod common;
-use common::{band, good, goodput, simulate};
+use crate::common::{band, good, goodput, simulate};
 use penstock_aqm::alone::dualpi2::Variant;
 use penstock_aqm::{
     Aqm, Context, DualPi2, DualPi2Params, Ecn, Packet, Queue, Service, Turn, Verdict,

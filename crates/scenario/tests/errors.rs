@@ -1,7 +1,6 @@
 //! Every message: where, what was found, what is allowed, what is nearest.
 
-mod common;
-use common::{good, message, EXAMPLE, SMALL};
+use crate::common::{self, good, message, EXAMPLE, SMALL};
 use penstock_scenario::Scenario;
 
 /// A line put at the end of `SMALL` (an `ftp` entry; line 7), and parts of its message.

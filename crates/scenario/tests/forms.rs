@@ -1,7 +1,6 @@
 //! The forms that a scenario takes: set, compared, swept, resolved; schema and lists.
 
-mod common;
-use common::{good, EXAMPLE, SMALL};
+use crate::common::{good, EXAMPLE, SMALL};
 use penstock_scenario::{document, init_template, list, list_json, schema, schema_json, Scenario};
 use serde_json::{json, Value};
 

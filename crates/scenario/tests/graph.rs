@@ -1,8 +1,7 @@
 //! Graphs: routes, a discipline on each link, what they share with the chains, and what they
 //! refuse.
 
-mod common;
-use common::{good, message};
+use crate::common::{good, message};
 use penstock_scenario::Scenario;
 use penstock_sim::{run, Config, Handle, RunResult, Schedule, LINK_METRICS};
 use penstock_units::param::Loss;

@@ -1,8 +1,7 @@
 //! The lead-in, which ends when all of its flows are in congestion avoidance, and rates that take
 //! turns.
 
-mod common;
-use common::{column, good, metric, numbers};
+use crate::common::{column, good, metric, numbers};
 use penstock_scenario::Scenario;
 use penstock_sim::{run, Column, Handle, Record, RunResult};
 use penstock_units::Duration;

@@ -1,8 +1,7 @@
 //! Links and sources whose behaviour is written down in files or follows from arithmetic: traces,
 //! replays, asymmetry, jitter, classes.
 
-mod common;
-use common::{good, metric};
+use crate::common::{good, metric};
 use penstock_scenario::Scenario;
 use penstock_sim::{
     run, Column, Handle, Record, RunResult, Tap, FLOW_METRICS, GROUP_METRICS, VIDEO_METRICS,

@@ -1,7 +1,6 @@
 //! What the simulator gets.
 
-mod common;
-use common::{good, EXAMPLE, SMALL};
+use crate::common::{self, good, EXAMPLE, SMALL};
 use penstock_aqm::{Common, QueueUnit};
 use penstock_sim::{App, Pages, Schedule, UdpPattern};
 use penstock_units::param::{Dist, Loss, Params as _, Profile, Value};

@@ -1,8 +1,7 @@
 //! Multi-level ECN end to end (docs/mecn.md): who is told what where multi-level, classic and no
 //! ECN meet.
 
-mod common;
-use common::metric;
+use crate::common::metric;
 use penstock_scenario::Scenario;
 use penstock_sim::{run, Handle, RunResult, GROUP_METRICS};
 

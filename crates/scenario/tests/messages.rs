@@ -2,8 +2,7 @@
 //! where (file and line, or `--set`), names the key's path, quotes the value as it was written,
 //! says what is allowed, and proposes the nearest name out of the right list.
 
-mod common;
-use common::SMALL;
+use crate::common::SMALL;
 use penstock_scenario::{list, Scenario};
 use serde_json::Value as Json;
 

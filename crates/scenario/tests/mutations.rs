@@ -1,7 +1,6 @@
 //! No input panics: files with pieces cut out, doubled, replaced; garbage; deep nesting.
 
-mod common;
-use common::{read, EXAMPLE};
+use crate::common::{self, read, EXAMPLE};
 use penstock_scenario::{init_template, Scenario};
 use proptest::prelude::*;
 

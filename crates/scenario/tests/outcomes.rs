@@ -1,7 +1,6 @@
 //! Disciplines in closed loop, as their authors describe them.
 
-mod common;
-use common::{goodput, metric, shipped, simulate};
+use crate::common::{goodput, metric, shipped, simulate};
 use penstock_sim::RunResult;
 
 /// HULL gives up 5 to 15 % of the link, and waits are shorter than its threshold takes, 6 kB or 48 us

@@ -1,10 +1,6 @@
 //! Properties of every run, over the whole scenario space. `PENSTOCK_CASES=5000` looks further.
 
-#[path = "common/checks.rs"]
-mod checks;
-#[path = "common/space.rs"]
-mod space;
-
+use crate::common::{checks, space};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 

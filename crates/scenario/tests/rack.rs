@@ -1,7 +1,6 @@
 //! `recovery = "rack"` in the simulator: CUBIC and Reno through DropTail, RED with ECN and CoDel.
 
-mod common;
-use common::{good, metric};
+use crate::common::{good, metric};
 use penstock_sim::{run, Handle, RunResult};
 
 fn through(aqm: &str, rate: &str, tcp: &str, recovery: &str) -> RunResult {

@@ -1,8 +1,7 @@
 //! Runs against results that are known without simulating: queueing theory, conservation,
 //! arithmetic.
 
-mod common;
-use common::metric;
+use crate::common::metric;
 use penstock_scenario::Scenario;
 use penstock_sim::{run, Handle, RunResult};
 

@@ -2,9 +2,7 @@
 //! windows and over both together, and in a run that ends with its window. Each metric of each level
 //! is classified by how its values combine, and a metric without a class fails.
 
-#[path = "common/space.rs"]
-mod space;
-
+use crate::common::space;
 use penstock_scenario::{list, Scenario};
 use penstock_sim::{
     run, Config, Handle, Of, RunResult, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS,

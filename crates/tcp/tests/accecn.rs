@@ -1,8 +1,7 @@
 //! Accurate ECN, RFC 9768, between two ends: the handshake over paths that lose and change its
 //! packets, the option, and which packets are ECN-capable.
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{
     AccEcnOption, AccEcnParams, Ace, Ack, Bits, Block, DeliveredBytes, Ecn, EctOn, FieldOrder,
     Receiver, Recovery, Reply, Segment, Sender, TcpParams,

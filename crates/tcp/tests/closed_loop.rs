@@ -1,8 +1,7 @@
 //! Sender and receiver over a channel that loses, delays, marks and reorders: everything arrives,
 //! whatever the variant.
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{
     AccEcnParams, Ace, Ack, Bits, Ecn, EctOn, Incipient, LossParams, MecnParams, QuicParams,
     RackParams, Receiver, Recovery, Reply, Segment, Sender, TcpParams, VARIANTS,

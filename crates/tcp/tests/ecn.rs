@@ -1,7 +1,6 @@
 //! ECN: RFC 3168 section 6.1, and ns-2's reading of it.
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{
     AbeParams, Bits, ControlParams, CubicParams, Ecn, Form, Incipient, Mark, TcpParams,
 };

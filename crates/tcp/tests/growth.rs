@@ -1,8 +1,7 @@
 //! How the window grows: slow start, congestion avoidance, what limits both. RFC 5681 section 3.1,
 //! RFC 7661.
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{Ecn, HyStart, HyStartParams, Mark, TcpParams, Validation};
 use penstock_units::param::Profile;
 

@@ -1,8 +1,7 @@
 //! Westwood+, CUBIC, DCTCP, HighSpeed and LEDBAT: what they cut to, and that their losses are repaired as NewReno's or
 //! SACK's.
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{
     Bits, ControlParams, Ecn, Mark, Recovery, TcpParams, WestwoodCwnd, WestwoodParams,
 };

@@ -1,8 +1,7 @@
 //! A paced sender says when each segment may leave its host, and needs no timer while ACKs come at
 //! its pace.
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{GrowthPer, PaceKeys, Pacing, PacingParams, Recovery, TcpParams, Timer};
 use penstock_units::{Duration, Rate, Time};
 

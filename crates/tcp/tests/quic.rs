@@ -3,8 +3,7 @@
 //! The round trip is 100 ms and the ACK of the handshake its first sample, so that srtt = 100 ms and
 //! rttvar = 50 ms. The first data segment is 1.
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{CaState, PacingParams, QuicParams, TcpParams};
 use penstock_units::param::Profile;
 use penstock_units::Duration;

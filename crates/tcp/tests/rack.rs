@@ -2,8 +2,7 @@
 //!
 //! The vectors count segments from 0; the first data segment is 1.
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{
     CaState, Ecn, RackParams, Receiver, Recovery, Reduction, Reply, RttParams, Segment, Sender,
     TcpParams, Timer,

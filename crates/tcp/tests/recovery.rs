@@ -4,8 +4,7 @@
 //! Most stories begin alike: ten segments a window; 1 is acknowledged, so 2 … 11 are outstanding
 //! and 2 is lost.
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{LossParams, TcpParams};
 
 fn ten_outstanding(p: TcpParams) -> Story {

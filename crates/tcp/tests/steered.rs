@@ -1,7 +1,6 @@
 //! Senders whose control sets window and pace itself: what goes out, and what they refuse.
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{Bits, Ecn, Phase, Receiver, Recovery, Reply, TcpParams};
 use penstock_units::Ecn as Codepoint;
 use std::sync::Arc;

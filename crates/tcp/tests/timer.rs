@@ -1,7 +1,6 @@
 //! The retransmission timer: RFC 6298, Karn's rule, back-off; what a timeout does (RFC 5681 3.1).
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{RttEstimator, RttParams, TcpParams};
 use penstock_units::param::Profile;
 use penstock_units::{Duration, Time};

@@ -1,8 +1,7 @@
 //! Vegas over a bottleneck: 100 packets/s, 100 ms: ten packets fill the path, and what is beyond
 //! them waits.
 
-mod common;
-use common::*;
+use crate::common::*;
 use penstock_tcp::{Ack, ControlParams, Sender, TcpParams, VegasParams};
 use penstock_units::{Duration, Time};
 use std::collections::VecDeque;

@@ -1,8 +1,6 @@
 //! Replays the tests of others on our disciplines: packets that arrive at given times, departures
 //! that are asked for at given times, and what became of them.
 
-#![allow(dead_code)] // each suite uses some
-
 use penstock_aqm::driver::{Driver, Line};
 use penstock_aqm::{build, kind, Context, Discipline, Ecn, Packet, Queue, Reason, Turn, COMMON};
 use penstock_units::param::{Profile, Values};

@@ -1,5 +1,8 @@
 //! Scenarios that the tests share.
-#![allow(dead_code)] // each test file uses some
+
+pub mod checks;
+pub mod inputs;
+pub mod space;
 
 use penstock_scenario::{Scenario, ScenarioError};
 use penstock_sim::{run, Column, Handle, RunResult, GROUP_METRICS, LINK_METRICS, METRICS};

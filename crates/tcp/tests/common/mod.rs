@@ -1,6 +1,5 @@
 //! A driver with verbs, so that a test reads as a story: the sender on one side, the test plays the
 //! network and the receiver.
-#![allow(dead_code)] // each test file uses some
 
 use penstock_tcp::{
     Ack, Bits, Block, BookKeeping, Ecn, GrowthPer, Io, LossParams, Mark, MecnParams, RttClock,
