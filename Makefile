@@ -46,7 +46,9 @@ $(VENV)/bin/maturin:
 
 $(BUILT): $(VENV)/bin/maturin $(SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras test,site
-# Beside the extension, the router finds what that is made of built with the features that it needs itself.
+# Beside the extension, the router finds what that is made of built with the features that it needs itself. Told of
+# Python by the same file, Cargo does not build the extension again.
+	env $$(ls -t $(CURDIR)/target/maturin/pyo3-config-*.txt 2>/dev/null | sed -n '1s/^/PYO3_CONFIG_FILE=/p') \
 	cargo build --profile $(PROFILE) --quiet -p penstock-emulate -p penstock-py
 	@touch $@
 
