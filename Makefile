@@ -24,6 +24,9 @@ CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
 BPF_CHECKS := cargo clippy --release --quiet --all-targets $(BPF) -- -D warnings && cargo test --release --quiet $(BPF)
 
+# Hundreds of tests start Python: what it has compiled it keeps, also where the shell asks it not to.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What two steps print at the same time stays in whole lines; macOS's make 3.81 cannot.
 SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
