@@ -95,7 +95,7 @@ test-python: setup lint-python
 
 test-slow: debs ## what waits for others: virtual machines, browsers, WebAssembly, BPF, real packets, the papers in small
 	$(SIDE_BY_SIDE) slow-rust slow-python
-	$(BIN)/pytest -m 'alone and not long'
+	$(PYTEST) -m 'alone and not long'
 
 slow-rust:
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi

@@ -27,6 +27,7 @@ import pytest
 
 import penstock as ps
 from conftest import ROOT
+from helpers.real import machines_controls
 
 IPERF3 = shutil.which("iperf3")
 TSHARK = shutil.which("tshark")
@@ -350,11 +351,12 @@ def mecn_refusal() -> str | None:
 @needs_iperf3
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_multi_level_marks_are_made_seen_echoed_and_obeyed(tmp_path: Path, backend: str) -> None:
-    if (why := mecn_refusal()) is not None:
-        pytest.skip(why)
     traffic = FTP + 'flows = 2\necn = "mecn"\nsegment = "1448 B"\n'
     file = scenario(tmp_path, traffic, duration="5 s", aqm=MECN, delay="20 ms")
-    found = document(file, "--backend", backend)["emulation"]
+    with machines_controls(changed=True):
+        if (why := mecn_refusal()) is not None:
+            pytest.skip(why)
+        found = document(file, "--backend", backend)["emulation"]
     made, mecn = found["frames"], found["mecn"]
     assert found["notes"] == []
     assert [flow["congestion"] for flow in found["kernel"]] == ["penstock_mecn"] * 2
@@ -720,11 +722,15 @@ def network() -> dict[str, str]:
 
 
 class Marked:
-    """The processes that have a mark of this test's in their environment, and the namespaces that they were seen in."""
+    """The processes that have a mark of this test's in their environment, and the namespaces that they were seen in.
 
-    def __init__(self) -> None:
+    These are held open until the end of the block: the number of one that is gone soon is another emulation's.
+    """
+
+    def __init__(self, until: contextlib.ExitStack) -> None:
         self.name = uuid.uuid4().hex
         self.namespaces: set[str] = set()
+        self.until = until
         self.before = str(Path("/proc/self/ns/net").readlink())
 
     def pids(self) -> list[int]:
@@ -744,10 +750,15 @@ class Marked:
                 for each in held:
                     with contextlib.suppress(OSError):
                         target = str(each.readlink())
-                        if target.startswith("net:"):
-                            self.namespaces.add(target)
-        self.namespaces.discard(self.before)
+                        if target.startswith("net:") and target not in {self.before, *self.namespaces}:
+                            self.see(each)
         return pids
+
+    def see(self, link: Path) -> None:
+        kept = self.until.enter_context(link.open("rb"))
+        name = str(Path(f"/proc/self/fd/{kept.fileno()}").readlink())
+        if name != self.before:
+            self.namespaces.add(name)
 
     def held(self) -> set[str]:
         """Those of its namespaces that some process is still in."""
@@ -770,7 +781,14 @@ def running(
 
     processes: how many there are when it runs.
     """
-    marked = Marked()
+    with contextlib.ExitStack() as until_the_end:
+        until_the_end.enter_context(machines_controls(changed=False))
+        yield from _running(Marked(until_the_end), folder, line, processes)
+
+
+def _running(
+    marked: Marked, folder: Path, line: list[str], processes: int
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, int]]]:
     temporary = folder / "tmp"
     temporary.mkdir()
     environment = {**os.environ, "PENSTOCK_TEST": marked.name, "TMPDIR": str(temporary)}

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
+from helpers.real import machines_controls
 
 BTF = Path("/sys/kernel/btf/vmlinux")
 NAME = "penstock_mecn"
@@ -68,13 +69,16 @@ def registered() -> bool:
 
 
 @pytest.fixture(autouse=True)
-def alone() -> None:
+def alone() -> Iterator[None]:
     """The congestion control is the machine's: another's is waited for."""
-    for _ in range(600):
-        if not registered():
-            return
-        time.sleep(0.1)
-    pytest.skip(f"{NAME} is registered by somebody else")
+    with machines_controls(changed=True):
+        for _ in range(600):
+            if not registered():
+                break
+            time.sleep(0.1)
+        else:
+            pytest.skip(f"{NAME} is registered by somebody else")
+        yield
 
 
 @contextlib.contextmanager

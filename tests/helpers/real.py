@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import functools
 import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -32,3 +37,11 @@ def needs_real_packets() -> None:
     """Skips the test, with the reason, where there are none."""
     if why := refusal():
         pytest.skip(why)
+
+
+@contextlib.contextmanager
+def machines_controls(*, changed: bool) -> Iterator[None]:
+    """Who changes the machine's list of congestion controls is alone with it; who wants it to stay as it is, is not."""
+    with (Path(tempfile.gettempdir()) / "penstock-test-controls").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if changed else fcntl.LOCK_SH)
+        yield
