@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from penstock import Scenario, _penstock
 from penstock.reproduce.execute import collect, ensure, identity
-from penstock.reproduce.model import Claim, Finding, Numbers, Paper, Settings, TableData
+from penstock.reproduce.model import Cases, Finding, Numbers, Paper, Settings, TableData
 from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.reproduce.verdict import judge
 from penstock.validate.ns2.command import DATA
@@ -21,10 +22,11 @@ TWO = Settings.of_seeds(2).quickly()
 def readings_that_change_nothing(paper: Paper) -> list[tuple[str, str]]:
     """(claim, reading) where a reading's cases are the default's: it would be run, and shown, for nothing."""
 
-    def runs(claim: Claim, reading: Reading) -> set[str]:
-        return {identity(case) for case in claim.cases(TWO, reading)}
+    @functools.cache  # claims share their cases
+    def runs(cases: Cases, reading: Reading) -> set[str]:
+        return {identity(case) for case in cases(TWO, reading)}
 
-    return [(c.key, r.key) for c in paper.claims for r in c.readings if runs(c, r) == runs(c, DEFAULT)]
+    return [(c.key, r.key) for c in paper.claims for r in c.readings if runs(c.cases, r) == runs(c.cases, DEFAULT)]
 
 
 def reproduce(paper: Paper, folder: Path) -> dict[str, Finding]:
