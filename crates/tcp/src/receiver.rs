@@ -224,7 +224,8 @@ impl Receiver {
         let mut news = self.feedback != Feedback::None && self.take_mark(s);
         if SPECIAL && self.held.is_some() {
             // Linux: who has cut may have a window of one, and a mark that comes with CWR is a first.
-            let cut = self.feedback == Feedback::Echo && s.bits.cwr();
+            let cut = s.bits.cwr()
+                && matches!(self.feedback, Feedback::Echo | Feedback::Apart | Feedback::Some);
             news |= cut;
             self.adapt(now, if cut { Mark::None } else { echoes });
             if !news && !self.ooo.is_empty() && self.merges(now) {
@@ -645,15 +646,24 @@ mod tests {
     /// ACKs, as a first does. RFC 3168 alone holds them back.
     #[test]
     fn who_has_cut_gets_an_ack_at_once() {
-        for (quickack, mark, want) in [
-            (2, Mark::None, [true, false, false, true, false, true]),
-            (2, Mark::Ce, [true, false, false, false, true, false]),
-            (0, Mark::Ce, [true, false, true, false, true, false]),
+        let dctcp = ControlParams::Dctcp(DctcpParams { dctcp: Form::Linux, ..<_>::default() });
+        let reno = TcpParams::default().control;
+        let (no, ce) = (Mark::None, Mark::Ce);
+        for (control, quickack, before, mark, want) in [
+            (&reno, 2, ce, no, [true, false, false, true, false, true]),
+            (&reno, 2, ce, ce, [true, false, false, false, true, false]),
+            (&reno, 0, ce, ce, [true, false, true, false, true, false]),
+            (&dctcp, 2, no, no, [true, false, false, true, false, true]),
         ] {
-            let p = TcpParams { delayed_ack: true, quickack, ecn: Ecn::Classic, ..<_>::default() };
-            let mut r = connected(p);
+            let mut r = connected(TcpParams {
+                control: control.clone(),
+                delayed_ack: true,
+                quickack,
+                ecn: Ecn::Classic,
+                ..<_>::default()
+            });
             for seq in 1..=4 {
-                let _ = r.on_segment(Time::ZERO, &marked(seg(seq), Mark::Ce));
+                let _ = r.on_segment(Time::ZERO, &marked(seg(seq), before));
             }
             let got: Vec<bool> = (5..=10)
                 .map(|seq| {
@@ -665,7 +675,7 @@ mod tests {
                     r.on_segment(Time::ZERO, &s) == Reply::Later
                 })
                 .collect();
-            assert_eq!(got, want, "quickack {quickack}, {mark:?}");
+            assert_eq!(got, want, "{control:?}, quickack {quickack}, {mark:?}");
         }
     }
 
