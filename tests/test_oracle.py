@@ -174,6 +174,18 @@ def test_what_waits_is_read_from_every_look() -> None:
     assert (found["marks_per_s"], found["drops_per_s"], found["utilization"]) == (3, 0, 1)
 
 
+def test_a_packet_that_is_marked_twice_counts_once() -> None:
+    """Of 100 packets in L the step marks 50 and the coupled probability 40, which is 20 of those 50."""
+
+    def look(**counted: int) -> dict[str, Any]:
+        return {"kind": "dualpi2", "options": {}, **counted}
+
+    first = look(**{"ecn-mark": 7, "step-mark": 5, "pkts-in-l": 10})
+    last = look(**{"ecn-mark": 97, "step-mark": 55, "pkts-in-l": 110})
+    assert oracle._marked(first, last) == 70
+    assert oracle._marked(first, first) == 0
+
+
 def test_a_pair_agrees_by_the_bound_or_by_the_interval() -> None:
     def estimate(mean: float, ci95: float) -> oracle.Estimate:
         return {"mean": mean, "ci95": ci95, "n": 3}

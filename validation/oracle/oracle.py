@@ -260,7 +260,7 @@ def kernel_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
         "queue_mean_pkts": statistics.mean(queue),
         "queue_sd_pkts": statistics.pstdev(queue),
         "queue_p99_pkts": queue[math.ceil(0.99 * len(queue)) - 1],
-        "marks_per_s": (_marks(last) - _marks(first)) / seconds,
+        "marks_per_s": _marked(first, last) / seconds,
         "drops_per_s": (last["drops"] - first["drops"]) / seconds,
         "utilization": (last["bytes"] - first["bytes"]) * 8 / seconds / setting.rate_bps,
         "goodput_bps": _goodput(document),
@@ -272,8 +272,18 @@ def kernel_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
     return found
 
 
+def _marked(first: dict[str, Any], last: dict[str, Any]) -> float:
+    """The packets that the kernel has marked between two looks."""
+    marks = _marks(last) - _marks(first)
+    if first["kind"] != "dualpi2":
+        return marks
+    # What the coupled probability and the step both mark is counted twice. They decide independently of each other.
+    step, arrived = (last[name] - first[name] for name in ("step-mark", "pkts-in-l"))
+    return marks - (marks - step) * step / arrived if arrived else marks
+
+
 def _marks(look: dict[str, Any]) -> int:
-    """What the kernel has marked; each kind counts it elsewhere."""
+    """What the kernel has counted as marks; each kind counts it elsewhere."""
     options = look["options"]
     counted = {
         "gred": ("forced_mark", "prob_mark"),
