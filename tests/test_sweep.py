@@ -105,7 +105,8 @@ def test_a_run_is_the_same_as_penstock_run(tmp_path: Path) -> None:
     # The store has columns for metrics that only some scenarios have.
     assert {name: chosen[name] for name in store.metrics()} == dict.fromkeys(store.metrics()) | again.metrics
     assert chosen["groups"] == [
-        dict.fromkeys(kept) | group for kept, group in zip(chosen["groups"], again.groups, strict=True)
+        dict.fromkeys(kept) | group | {"name": name}
+        for kept, group, name in zip(chosen["groups"], again.groups, ["ftp", "cbr"], strict=True)
     ]
     assert chosen["events"] == again.events
 
