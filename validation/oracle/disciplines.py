@@ -180,7 +180,7 @@ simulated.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit status."""
-    parser = pairs.parser("disciplines.py", __doc__, [7, 8, 9])
+    parser = pairs.parser("disciplines.py", __doc__, [7, 8])
     parser.add_argument("disciplines", nargs="*", metavar="NAME", help=f"of {', '.join(DISCIPLINES)} [all]")
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args(arguments)
