@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -167,10 +168,9 @@ def _read(file: str | Path, own: bool) -> Scenario:
 
 
 def mecn_program() -> str | None:
-    """Returns the program that makes multi-level ECN's two ends, if it has been built."""
-    here = Path(__file__).parent
-    places = [here / "bin" / "penstock-mecn", here.parents[1] / "target" / "release" / "penstock-mecn"]
-    return next((str(place) for place in places if place.is_file()), None)
+    """Returns the program that makes multi-level ECN's two ends: the checkout's, else the one in PATH."""
+    built = Path(__file__).parents[3] / "target" / "release" / "penstock-mecn"
+    return str(built) if built.is_file() else shutil.which("penstock-mecn")
 
 
 def _words(client: str | Sequence[str | os.PathLike[str]] | None) -> list[str] | None:
