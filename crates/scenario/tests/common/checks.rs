@@ -234,6 +234,8 @@ fn recount(config: &Config, r: &RunResult) {
     // Which of several alike was evicted is not told, so neither are the delays of the others.
     let draws = service(config) == Service::Draws;
     let mut drawn = false;
+    // SFQ evicts a flow's last packet, unless told otherwise.
+    let last_of_flow = config.links[config.bottleneck].aqm.name() == "sfq";
     let (mut arrivals, mut drops, mut departures, mut marks, mut out_bytes) =
         (0u64, [0u64; 3], 0u64, 0u64, 0u64);
     let (mut area, mut held_bytes, mut last) = (0.0, 0u64, 0u64);
@@ -265,6 +267,7 @@ fn recount(config: &Config, r: &RunResult) {
                     drawn = true;
                 } else {
                     let _ = fifo.take(i, flow[i], bytes[i]);
+                    drawn |= last_of_flow && word == "evict";
                 }
                 assert_eq!(fifo.len() as u64, pkts[i], "row {i}: the length after it");
                 held_bytes -= bytes[i];
