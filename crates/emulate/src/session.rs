@@ -323,7 +323,7 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, mut facts: 
         link.finish(facts.end);
         link.close(end);
     }
-    let mut series = ran.path.link(Side::Left).tables();
+    let mut series = ran.path.link(Side::Left).taken_tables();
     series.extend(said.series);
     let mean_rate = config.mean_rate(bottleneck);
     let view = ran.path.bottleneck().view(mean_rate).expect("the bottleneck is measured");
@@ -334,7 +334,7 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, mut facts: 
         if config.measure_links {
             let metrics = link.view(rate).map(|view| values(LINK_METRICS, &view));
             let metrics = metrics.expect("both links are measured");
-            links.push(LinkResult { name: name.clone(), metrics, series: link.tables() });
+            links.push(LinkResult { name: name.clone(), metrics, series: link.taken_tables() });
         }
     }
     let packets = ran.path.packets(&config);

@@ -136,11 +136,6 @@ impl Link {
         }
     }
 
-    /// Takes the series that were recorded.
-    pub fn tables(&mut self) -> Vec<Table> {
-        self.taken_tables()
-    }
-
     /// Returns the series that were recorded since the last call; the link goes on recording.
     pub fn taken_tables(&mut self) -> Vec<Table> {
         self.port.buffer.series.as_mut().map(|series| series.taken()).unwrap_or_default()

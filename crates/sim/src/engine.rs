@@ -443,7 +443,7 @@ impl Engine {
     /// Returns what the run gives back.
     pub(crate) fn result(mut self) -> RunResult {
         self.net.assert_conservation(&self.links);
-        let mut series = self.links[self.bottleneck].tables();
+        let mut series = self.links[self.bottleneck].taken_tables();
         if let Some(s) = self.flow_series.take() {
             series.extend(s.tables());
         }
@@ -534,7 +534,7 @@ impl Engine {
         let of = |(link, (name, rate)): (&mut Link, &(String, f64))| {
             let view = link.view(*rate).expect("every link is measured");
             let (name, metrics) = (name.clone(), values(LINK_METRICS, &view));
-            LinkResult { name, metrics, series: link.tables() }
+            LinkResult { name, metrics, series: link.taken_tables() }
         };
         self.links.iter_mut().zip(&self.link_rates).map(of).collect()
     }

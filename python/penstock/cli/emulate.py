@@ -9,7 +9,7 @@ import click
 
 from penstock import emulation
 from penstock.cli import options
-from penstock.cli.inputs import assignments, check_writable, recording, seconds_of, series_interval
+from penstock.cli.inputs import assignments, check_writable, seconds_of, series_interval
 from penstock.cli.output import EXIT_SIGNAL, alone, fail, report, warn, whole, write_result
 from penstock.emulation.ends import Signalled, heard
 from penstock.emulation.screen import Screen
@@ -87,7 +87,7 @@ def command(
     found = None if aqm is None else discipline(aqm, "--aqm")
     scenario, has_traffic = Scenario.load_link(file, wanted, () if found is None else (found,))
     scenario = scenario if found is None else scenario.with_aqm(found)
-    scenario = recording(scenario, links=links, groups=groups)
+    scenario = scenario.recording(links=links, groups=groups)
     own = _program(program, client, shell or (server is not None) or not has_traffic)
     interval = series_interval(scenario, series, out)
     check_writable(out=out, pcap=pcap)

@@ -17,16 +17,6 @@ def scenario_of(file: str | Path, changes: Sequence[str], aqm: str | None = None
     return scenario_under(file, None if aqm is None else discipline(aqm, "--aqm"), assignments(changes, "--set"))
 
 
-def recording(scenario: Scenario, *, links: bool, groups: bool) -> Scenario:
-    """Returns the scenario whose results have what tables are asked for."""
-    changes = {}
-    if links and not scenario.core.measures_links:
-        changes["record.links"] = True
-    if groups and not scenario.core.records_groups:
-        changes["record.groups"] = True
-    return scenario.set_all(changes) if changes else scenario
-
-
 def name_of(scenario: Scenario, file: str) -> str:
     """Returns what a scenario's runs are called: its own name, or else its file's."""
     return scenario.name or Path(file).name

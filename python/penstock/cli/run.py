@@ -8,7 +8,7 @@ import click
 
 from penstock._files import write
 from penstock.cli import options
-from penstock.cli.inputs import check_writable, name_of, recording, scenario_of, series_interval
+from penstock.cli.inputs import check_writable, name_of, scenario_of, series_interval
 from penstock.cli.output import Clock, report, tell, warn, whole, write_result
 from penstock.model.scenario import Scenario
 from penstock.runs import runner
@@ -49,7 +49,7 @@ def command(
     Prints a table, or with --json a document. The same input always gives the same document, byte for byte. --out DIR
     receives document.json and the recorded series as Parquet.
     """
-    scenario = recording(scenario_of(given.file, given.changes, aqm), links=links, groups=groups)
+    scenario = scenario_of(given.file, given.changes, aqm).recording(links=links, groups=groups)
     interval = series_interval(scenario, given.series, given.out)
     check_writable(out=given.out, pcap=pcap, timing=given.timing)
     clock = Clock()

@@ -9,6 +9,7 @@ from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from penstock import _penstock
+from penstock.judging.named import own
 
 #: The least and the most that a quantity can be; `None` where there is no such bound.
 Bounds: TypeAlias = tuple[float | None, float | None]
@@ -138,4 +139,4 @@ def bounds_of(metric: str) -> Bounds:
     >>> bounds_of("utilization")
     (0.0, 1.0)
     """
-    return _bounds().get(metric.rpartition(".")[2], ANYWHERE)
+    return _bounds().get(own(metric), ANYWHERE)

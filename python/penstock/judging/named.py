@@ -117,16 +117,22 @@ def own(metric: str) -> str:
     return metric.rpartition(".")[2]
 
 
-def recorded(scenario: _penstock.Scenario, wanted: Iterable[str]) -> _penstock.Scenario:
+def recorded(
+    scenario: _penstock.Scenario, wanted: Iterable[str], *, links: bool = False, groups: bool = False
+) -> _penstock.Scenario:
     """Returns the scenario whose results have these metrics: with what `[record]` has to say for them.
+
+    links, groups: whether every metric of links, and of groups' packets, is wanted.
 
     Raises `Error` for a metric, a link or a group that does not exist.
     """
-    changes = []
     for each in map(Named.parse, wanted):
         each.check(scenario)
-        if each.level == "links" and not scenario.measures_links:
-            changes.append(("record.links", "true"))
-        if each.needs_record and not scenario.records_groups:
-            changes.append(("record.groups", "true"))
+        links |= each.level == "links"
+        groups |= each.needs_record
+    changes = []
+    if links and not scenario.measures_links:
+        changes.append(("record.links", "true"))
+    if groups and not scenario.records_groups:
+        changes.append(("record.groups", "true"))
     return scenario.set_all(changes) if changes else scenario

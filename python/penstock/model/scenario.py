@@ -101,8 +101,8 @@ class Scenario:
             replace need not be right.
         own: disciplines under which it will stand: the arguments of a class are keys of the file's `[aqm]`, too.
         """
-        declared = [core for each in own for core in each.declared]
-        return cls._of(_penstock.Scenario.from_toml(read_text(path), str(path), _pairs(changes or {}), declared))
+        made = _penstock.Scenario.from_toml(read_text(path), str(path), _pairs(changes or {}), _declared(own))
+        return cls._of(made)
 
     @classmethod
     def load_link(
@@ -113,17 +113,15 @@ class Scenario:
 
         changes, own: as for `load`.
         """
-        declared = [core for each in own for core in each.declared]
         core, has_traffic = _penstock.Scenario.link_from_toml(
-            read_text(path), str(path), _pairs(changes or {}), declared
+            read_text(path), str(path), _pairs(changes or {}), _declared(own)
         )
         return cls._of(core), has_traffic
 
     @classmethod
     def from_toml(cls, text: str, own: Iterable[Discipline] = ()) -> Scenario:
         """Reads a scenario from the text of a scenario file; `own` is as for `load`."""
-        declared = [core for each in own for core in each.declared]
-        return cls._of(_penstock.Scenario.from_toml(text, "<text>", [], declared))
+        return cls._of(_penstock.Scenario.from_toml(text, "<text>", [], _declared(own)))
 
     @classmethod
     def _of(cls, core: _penstock.Scenario) -> Scenario:
@@ -165,13 +163,15 @@ class Scenario:
 
         return self._of(_under(self._core, discipline(aqm, "with_reverse_aqm"), reverse=True))
 
-    def recording(self, metrics: Sequence[str]) -> Scenario:
+    def recording(self, metrics: Sequence[str] = (), *, links: bool = False, groups: bool = False) -> Scenario:
         """Returns the same scenario, whose results have these metrics, of links and groups too:
         `"links.bottleneck.reverse.delay_p99_s"`. Raises `Error` with the nearest name where there is none.
+
+        links, groups: whether they have every metric of links, and of groups' packets.
         """
         from penstock.judging.named import recorded
 
-        return self._of(recorded(self._core, metrics))
+        return self._of(recorded(self._core, metrics, links=links, groups=groups))
 
     @property
     def core(self) -> _penstock.Scenario:
@@ -213,6 +213,10 @@ class Scenario:
 
     def __repr__(self) -> str:
         return f"<penstock.Scenario {self.name!r}, {self.label}, {self.duration_s:g} s>"
+
+
+def _declared(own: Iterable[Discipline]) -> list[_penstock.UserAqm]:
+    return [core for each in own for core in each.declared]
 
 
 def _under(core: _penstock.Scenario, aqm: Discipline, reverse: bool) -> _penstock.Scenario:

@@ -225,6 +225,7 @@ class Driver:
         self._begun = 0.0
         self._waiting: dict[str, tuple[Point, Task]] = {}
         self._until = until
+        self._goals = {goal.metric: Named.parse(goal.metric) for goal in until.goals} if until else {}
         self._rules: dict[str, Stopping] = {}
         self.state = Sweep(out, runs=len(grid) * (until.least if until else len(seeds)))
 
@@ -300,9 +301,7 @@ class Driver:
                     self.state.kept += 1
                     self._rules[point.identity].add(seed, kept)
                     continue
-                task = Task(key, point.scenario, seed, self._tables, made if made.has_user_aqm else None)
-                self._waiting[key] = (point, task)
-                yield task
+                yield self._task(key, point, made, seed)
 
     def _tasks(self, store: Store) -> Iterator[Task]:
         for point, made in self._grid:
@@ -316,9 +315,13 @@ class Driver:
                 if store.has(key, self._tables.marks) or key in self._waiting:
                     self.state.kept += 1
                     continue
-                task = Task(key, point.scenario, seed, self._tables, made if made.has_user_aqm else None)
-                self._waiting[key] = (point, task)
-                yield task
+                yield self._task(key, point, made, seed)
+
+    def _task(self, key: str, point: Point, made: _penstock.Scenario, seed: int) -> Task:
+        """Returns a run to do, which is waited for from now on."""
+        task = Task(key, point.scenario, seed, self._tables, made if made.has_user_aqm else None)
+        self._waiting[key] = (point, task)
+        return task
 
     def _keep(self, store: Store, each: Outcome) -> None:
         waiting = self._waiting.pop(each.key, None)
@@ -337,8 +340,7 @@ class Driver:
 
     def _wanted(self, numbers: Mapping[str, Any]) -> dict[str, float | None]:
         """Returns the goals' metrics of a run."""
-        goals = self._until.goals if self._until else ()
-        return {goal.metric: Named.parse(goal.metric).value(numbers) for goal in goals}
+        return {name: goal.value(numbers) for name, goal in self._goals.items()}
 
     def _invalid(self, point: Point, error: ScenarioError, seeds: int) -> None:
         """Reports that no seed of this point can run; it is reported once."""
