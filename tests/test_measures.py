@@ -18,37 +18,39 @@ from penstock.runs.measures import Fates, measured, window_s
 WORDS = ["enqueue", "mark", "mark_head", "dequeue", "drop_early", "drop_forced", "drop_overflow", "drop_head", "evict"]
 
 
-def events(*rows: tuple[float, str, int, int]) -> pa.Table:
-    """Time in ms, event, flow, bytes."""
-    codes = pa.array([WORDS.index(word) for _, word, _, _ in rows], pa.uint8())
+def events(*rows: tuple[float, str, int, int, int]) -> pa.Table:
+    """Time in ms, event, packet, flow, bytes."""
+    codes = pa.array([WORDS.index(word) for _, word, *_ in rows], pa.uint8())
     return pa.table(
         {
-            "t_ns": pa.array([round(1e6 * t) for t, *_ in rows], pa.uint64()),
+            "t_s": pa.array([t / 1e3 for t, *_ in rows], pa.float64()),
             "event": pa.DictionaryArray.from_arrays(codes, pa.array(WORDS)),
-            "flow": pa.array([flow for _, _, flow, _ in rows], pa.uint64()),
+            "packet": pa.array([packet for _, _, packet, _, _ in rows], pa.uint64()),
+            "flow": pa.array([flow for *_, flow, _ in rows], pa.uint64()),
             "bytes": pa.array([size for *_, size in rows], pa.uint64()),
         }
     )
 
 
-def test_what_leaves_is_what_arrived_first_of_its_flow() -> None:
-    """Flow 1's packets leave before flow 0's, as under fair queueing; one is thrown away while it waits."""
+def test_what_leaves_is_the_packet_of_that_number() -> None:
+    """Flow 1's packets leave before flow 0's, as under fair queueing; the last one of flow 0 is thrown away while it
+    waits."""
     fates = Fates.of(
         events(
-            (0, "enqueue", 0, 100),
-            (1, "enqueue", 0, 200),
-            (2, "mark", 1, 300),
-            (3, "drop_overflow", 1, 400),
-            (5, "dequeue", 1, 300),
-            (6, "drop_head", 0, 100),
-            (9, "dequeue", 0, 200),
-            (10, "enqueue", 0, 500),
+            (0, "enqueue", 7, 0, 100),
+            (1, "enqueue", 4, 0, 200),
+            (2, "mark", 5, 1, 300),
+            (3, "drop_overflow", 6, 1, 400),
+            (5, "dequeue", 5, 1, 300),
+            (6, "evict", 4, 0, 200),
+            (9, "dequeue", 7, 0, 100),
+            (10, "enqueue", 8, 0, 500),
         )
     )
     assert fates.flow.tolist() == [0, 0, 1, 1, 0]
     assert fates.size.tolist() == [100, 200, 300, 400, 500]
-    assert fates.lost.tolist() == [True, False, False, True, False]
-    assert fates.delay_s.tolist() == pytest.approx([math.nan, 0.008, 0.003, math.nan, math.nan], nan_ok=True)
+    assert fates.lost.tolist() == [False, True, False, True, False]
+    assert fates.delay_s.tolist() == pytest.approx([0.009, math.nan, 0.003, math.nan, math.nan], nan_ok=True)
 
 
 def test_no_packets_are_no_fates() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from conftest import SMALL
+from conftest import ROOT, SMALL
 from penstock import _files, _penstock
 from penstock.runs import execute
 from penstock.show import numbers, plot
@@ -257,13 +257,67 @@ def watched(request: pytest.FixtureRequest, scenario: ps.Scenario, result: ps.Re
 def test_the_events_count_what_the_metrics_count(watched: ps.Result) -> None:
     events = watched.series("events")
     first = watched.runs[0]
-    rows = (events["seed"].to_numpy() == first.seed) & (events["t_ns"].to_numpy() >= 1_000_000_000)
+    rows = (events["seed"].to_numpy() == first.seed) & (events["t_s"].to_numpy() >= 1.0)
     words = np.array(events["event"].cast("string").to_pylist())[rows]
     assert (words == "dequeue").sum() == first.metrics["departures"]
     assert (words == "mark").sum() == first.metrics["marks_ce"]
     for why, waiting in (("early", "drop_head"), ("forced", "-"), ("overflow", "evict")):
         counted = (words == f"drop_{why}").sum() + (words == waiting).sum()
         assert counted == first.metrics[f"drops_{why}"]
+
+
+def test_each_packet_has_a_number_and_its_time_in_the_queue(watched: ps.Result) -> None:
+    of_run = [row for row in watched.series("events").to_pylist() if row["seed"] == watched.runs[0].seed]
+    came: dict[int, float] = {}
+    for row in of_run:
+        packet, word = row["packet"], row["event"]
+        if word in ("enqueue", "mark") or word in ("drop_early", "drop_forced", "drop_overflow"):
+            assert packet not in came
+            came[packet] = row["t_s"]
+        assert row["sojourn_ns"] * 1e-9 == pytest.approx(row["t_s"] - came[packet], abs=1e-9), row
+    assert len(came) > 500
+    assert {row["ecn"] for row in of_run if row["event"] == "mark"} <= {"CE"}
+
+
+def test_a_packet_keeps_its_number_over_all_links() -> None:
+    """Through flows of a parking lot, over three hops: all see them in the same order, at 1 Mbit/s and 5 ms apart."""
+    lot = ps.ParkingLot(hops=3, cross_flows=1, link=ps.Link(rate="1 Mbit/s", delay="5 ms", buffer=20))
+    result = ps.run(
+        ps.Scenario(
+            topology=lot,
+            aqm=ps.CoDel(),
+            traffic=[ps.Cbr(rate="100 kbit/s", packet="500 B"), ps.Ftp(tcp="cubic", ecn="classic")],
+            duration="5 s",
+            record={"links": True},
+        ),
+        events=True,
+    )
+    rows = result.series("events", link="all").to_pylist()
+    assert [row["t_s"] for row in rows] == sorted(row["t_s"] for row in rows)
+    assert {row["link"] for row in rows} >= {"R0-R1", "R1-R2", "R2-R3"}
+    way: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        way.setdefault(row["packet"], []).append(row)
+    datagrams = [seen for seen in way.values() if seen[0]["flow"] == 0]
+    assert [seen[0]["seq"] for seen in datagrams] == list(range(len(datagrams)))
+    whole = [seen for seen in datagrams if [r["event"] for r in seen] == ["enqueue", "dequeue"] * 3]
+    assert len(whole) > 50
+    for seen in whole:
+        assert [row["link"] for row in seen[::2]] == ["R0-R1", "R1-R2", "R2-R3"]
+        assert len({(row["flow"], row["seq"], row["type"], row["bytes"]) for row in seen}) == 1
+        for left, came in (seen[1:3], seen[3:5]):  # 4 ms to send it, and 5 ms on the way
+            assert came["t_s"] - left["t_s"] == pytest.approx(0.009, abs=1e-9)
+    assert {seen[0]["type"] for seen in way.values()} == {"ack", "data"}
+
+
+def test_the_words_of_the_packet_log_are_documented(watched: ps.Result) -> None:
+    page = (ROOT / "docs" / "how-to.md").read_text(encoding="utf-8")
+    section = page[page.index("## A log of every packet") : page.index("## Export to CSV")]
+    events = watched.series("events")
+    for name in ("event", "type", "ecn"):
+        for word in events[name].chunk(0).dictionary.to_pylist():
+            assert f"`{word}`" in section, word
+    assert all(f"`{name}`" in section for name in events.column_names)
 
 
 def test_the_delays_of_the_figure_are_those_of_the_metrics(watched: ps.Result) -> None:

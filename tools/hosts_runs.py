@@ -470,7 +470,7 @@ def _first_marks(run: Result, seed: int, gap_s: float = 0.5) -> NDArray[np.float
     rows = (table["seed"].to_numpy() == seed) & (
         table["event"].cast("string").to_numpy(False) == "mark"
     )
-    t = table["t_ns"].to_numpy()[rows] * 1e-9
+    t = table["t_s"].to_numpy()[rows]
     first = t[np.diff(t, prepend=-1.0) > gap_s]
     return np.asarray(first[(first > 20) & (first < 115)], dtype=np.float64)
 
@@ -483,7 +483,7 @@ def _dips(run: Result, seed: int, path: Route, slot: float) -> NDArray[np.float6
     came = (events["seed"].to_numpy() == seed) & (
         events["event"].cast("string").to_numpy(False) == "enqueue"
     )
-    arrivals = events["t_ns"].to_numpy()[came] * 1e-9
+    arrivals = events["t_s"].to_numpy()[came]
     mine = queue["seed"].to_numpy() == seed
     t, held = queue["t_s"].to_numpy()[mine], queue["queue_pkts"].to_numpy()[mine].astype(float)
     windows = run.series("cwnd")

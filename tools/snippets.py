@@ -9,6 +9,7 @@ typed line by line. A Python block runs after those above it, in one interpreter
 from __future__ import annotations
 
 import fnmatch
+import importlib.util
 import json
 import re
 import shutil
@@ -56,6 +57,9 @@ SLOW = (
 
 #: Programs that not every machine has, and where each is from.
 PROGRAMS = {"ns": "ns2", "tshark": "tshark", "iperf3": "iperf3", "curl": "curl"}
+
+#: Python packages of the same sort.
+PACKAGES = ("pandas", "polars")
 
 FENCE = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 TITLE = re.compile(r'title="([^"]+)"')
@@ -112,6 +116,9 @@ class Piece:
 
     def lacks(self) -> str | None:
         """Returns the reason why this machine cannot run it; `None` where it can."""
+        for package in PACKAGES if self.kind == "python" else ():
+            if package in self.text and importlib.util.find_spec(package) is None:
+                return f"no {package}: pip install {package}"
         program = self.text.split()[0] if self.kind == "command" else ""
         if program in PROGRAMS and shutil.which(program) is None:
             return f"no {program}: apt-get install {PROGRAMS[program]}"

@@ -3,12 +3,14 @@
 use crate::config::Keep;
 use crate::packets::PerFlow;
 use crate::table::{Column, Table};
-use penstock_aqm::{Discipline, Packet, Queue};
+use penstock_aqm::{Discipline, Ecn, Packet, Queue};
 use penstock_units::{Duration, Time};
+use std::collections::VecDeque;
 
-/// `mark`: let in and marked; `mark_head`: marked when it leaves, a `dequeue` follows.
-/// `drop_early`, `_forced`, `_overflow`: not let in; `drop_head`: dropped when its turn came;
-/// `evict`: dropped while it waited, in favour of the packet that arrives.
+/// The words of the column `event`. `enqueue`: let in; `mark`: let in and marked; `dequeue`: its
+/// transmission starts; `mark_head`: marked as it leaves, a `dequeue` follows. `drop_early`,
+/// `_forced`, `_overflow`: not let in; `drop_head`: dropped when its turn came; `evict`: dropped
+/// while it waited, in favour of the packet that arrives.
 const EVENTS: &[&str] = &[
     "enqueue",
     "mark",
@@ -33,6 +35,7 @@ pub(crate) struct QueueSeries {
     flows: Option<PerFlow>,
 }
 
+/// The rows of `events`.
 #[derive(Default)]
 struct Events {
     t_ns: Vec<u64>,
@@ -40,6 +43,76 @@ struct Events {
     flow: Vec<u64>,
     bytes: Vec<u64>,
     pkts: Vec<u64>,
+    place: Vec<u64>,
+    kind: Vec<u8>,
+    ecn: Vec<u8>,
+    sojourn_ns: Vec<u64>,
+    /// Packets that have come so far.
+    came: u64,
+    /// The packets that wait at a lazy link, in their order.
+    waiting: VecDeque<Waits>,
+    /// Those that wait at an eager one, by their places in the caller's pool.
+    held: Vec<u64>,
+}
+
+/// A packet that waits: its place among all that came, when it came, and its ECN field.
+struct Waits {
+    place: u64,
+    at: Time,
+    ecn: Ecn,
+    data: bool,
+}
+
+/// The column `type`: a pure ACK or the receiver's SYN, or anything else.
+const TYPES: &[&str] = &["ack", "data"];
+/// The column `ecn`: the field by its two bits (RFC 3168).
+const FIELDS: &[&str] = &["Not-ECT", "ECT(1)", "ECT(0)", "CE"];
+
+impl Events {
+    /// A row about a packet that came to the queue at `came`, with this place among all that did.
+    fn row(&mut self, t: Time, word: &str, p: &AtQueue, place: u64, pkts: u32) {
+        let code = EVENTS.iter().position(|w| *w == word).expect("a declared word");
+        self.t_ns.push(t.as_nanos());
+        self.what.push(code as u8);
+        self.flow.push(u64::from(p.pkt.flow));
+        self.bytes.push(u64::from(p.pkt.bytes));
+        self.pkts.push(u64::from(pkts));
+        self.place.push(place);
+        self.kind.push(u8::from(p.data));
+        self.ecn.push(p.pkt.ecn as u8);
+        self.sojourn_ns.push(t.as_nanos() - p.came.as_nanos());
+    }
+
+    /// A packet comes. Returns its place among all that did.
+    fn comes(&mut self) -> u64 {
+        self.came += 1;
+        self.came - 1
+    }
+
+    fn hold(&mut self, index: u32, place: u64) {
+        let index = index as usize;
+        if index >= self.held.len() {
+            self.held.resize(index + 1, 0);
+        }
+        self.held[index] = place;
+    }
+
+    /// The place of a packet that was held.
+    fn held(&self, index: u32) -> u64 {
+        self.held[index as usize]
+    }
+}
+
+/// A packet at the queue, as its row tells of it.
+#[derive(Clone, Copy)]
+pub(crate) struct AtQueue {
+    pub(crate) pkt: Packet,
+    /// Its place in the caller's pool.
+    pub(crate) index: u32,
+    /// Whether it carries data; else it is an ACK.
+    pub(crate) data: bool,
+    /// When it came.
+    pub(crate) came: Time,
 }
 
 impl QueueSeries {
@@ -85,56 +158,65 @@ impl QueueSeries {
         self.next = self.interval.map_or(Time::NEVER, |d| t + d);
     }
 
-    pub(crate) fn event(&mut self, t: Time, word: &str, flow: u32, bytes: u32, pkts: u32) {
+    /// A packet was let in, with this ECN field, and starts to be sent at `start` (an eager link tells
+    /// later).
+    pub(crate) fn accepted(&mut self, start: Time, ecn: Ecn, p: &AtQueue, pkts: u32) {
+        let now = p.came;
         if let Some(e) = &mut self.events {
-            let code = EVENTS.iter().position(|w| *w == word).expect("a declared word");
-            e.t_ns.push(t.as_nanos());
-            e.what.push(code as u8);
-            e.flow.push(u64::from(flow));
-            e.bytes.push(u64::from(bytes));
-            e.pkts.push(u64::from(pkts));
+            let word = if ecn == p.pkt.ecn { "enqueue" } else { "mark" };
+            let (place, p) = (e.comes(), AtQueue { pkt: Packet { ecn, ..p.pkt }, ..*p });
+            e.row(now, word, &p, place, pkts);
+            if start == now {
+                e.row(now, "dequeue", &p, place, pkts);
+            } else if start == Time::NEVER {
+                e.hold(p.index, place);
+            } else {
+                e.waiting.push_back(Waits { place, at: now, ecn, data: p.data });
+            }
         }
-    }
-
-    /// A packet was let in at `now` and starts to be sent at `start` (an eager link tells later).
-    pub(crate) fn accepted(
-        &mut self,
-        now: Time,
-        start: Time,
-        marked: bool,
-        pkt: &Packet,
-        data: bool,
-        q: &Queue,
-    ) {
-        let word = if marked { "mark" } else { "enqueue" };
-        self.event(now, word, pkt.flow, pkt.bytes, q.pkts);
-        if start == now {
-            self.event(now, "dequeue", pkt.flow, pkt.bytes, q.pkts);
-        }
-        if let Some(flows) = self.flows.as_mut().filter(|_| data) {
-            flows.arrives(now, pkt.flow);
+        if let Some(flows) = self.flows.as_mut().filter(|_| p.data) {
+            flows.arrives(now, p.pkt.flow);
             if start != Time::NEVER {
-                flows.starts(now, start, pkt.flow);
+                flows.starts(now, start, p.pkt.flow);
             }
         }
     }
 
-    /// A packet that carries `data`, or else an ACK, was held at an eager link since `arrived`; it
-    /// starts to be sent at `now`.
-    pub(crate) fn sent(&mut self, arrived: Time, now: Time, flow: u32, data: bool) {
-        if let Some(flows) = self.flows.as_mut().filter(|_| data) {
-            flows.starts(arrived, now, flow);
+    /// The first packet that waits at a lazy link starts to be sent.
+    pub(crate) fn starts(&mut self, now: Time, flow: u32, bytes: u32, pkts: u32) {
+        let Some(e) = &mut self.events else { return };
+        let Some(Waits { place, at, ecn, data }) = e.waiting.pop_front() else { return };
+        let p = AtQueue { pkt: Packet { bytes, ecn, flow, class: 0 }, index: 0, data, came: at };
+        e.row(now, "dequeue", &p, place, pkts);
+    }
+
+    /// A packet that was held at an eager link starts to be sent, with this ECN field.
+    pub(crate) fn sent(&mut self, now: Time, ecn: Ecn, p: &AtQueue, pkts: u32) {
+        if let Some(e) = &mut self.events {
+            let (place, marked) = (e.held(p.index), ecn != p.pkt.ecn);
+            let p = AtQueue { pkt: Packet { ecn, ..p.pkt }, ..*p };
+            if marked {
+                e.row(now, "mark_head", &p, place, pkts);
+            }
+            e.row(now, "dequeue", &p, place, pkts);
+        }
+        if let Some(flows) = self.flows.as_mut().filter(|_| p.data) {
+            flows.starts(p.came, now, p.pkt.flow);
         }
     }
 
-    /// A packet is dropped: one that was not let in, or one that was.
-    pub(crate) fn dropped(&mut self, now: Time, word: &str, pkt: &Packet, data: bool, q: &Queue) {
-        self.event(now, word, pkt.flow, pkt.bytes, q.pkts);
-        if let Some(flows) = self.flows.as_mut().filter(|_| data) {
-            if !matches!(word, "drop_head" | "evict") {
-                flows.arrives(now, pkt.flow);
+    /// A packet is dropped: one that comes, or one that was held.
+    pub(crate) fn dropped(&mut self, now: Time, word: &str, p: &AtQueue, pkts: u32) {
+        let held = matches!(word, "drop_head" | "evict");
+        if let Some(e) = &mut self.events {
+            let place = if held { e.held(p.index) } else { e.comes() };
+            e.row(now, word, p, place, pkts);
+        }
+        if let Some(flows) = self.flows.as_mut().filter(|_| p.data) {
+            if !held {
+                flows.arrives(now, p.pkt.flow);
             }
-            flows.dropped(now, pkt.flow);
+            flows.dropped(now, p.pkt.flow);
         }
     }
 
@@ -148,7 +230,14 @@ impl QueueSeries {
         let state: Vec<_> = self.state.iter().map(|(name, _)| *name).collect();
         let events = self.events.is_some();
         let (next, flows) = (self.next, self.flows.take());
-        let rest = QueueSeries { next, flows, ..QueueSeries::empty(self.interval, events, &state) };
+        let mut rest =
+            QueueSeries { next, flows, ..QueueSeries::empty(self.interval, events, &state) };
+        if let (Some(old), Some(new)) = (&mut self.events, &mut rest.events) {
+            // What waits is still there.
+            new.came = old.came;
+            (new.waiting, new.held) =
+                (std::mem::take(&mut old.waiting), std::mem::take(&mut old.held));
+        }
         std::mem::replace(self, rest).tables()
     }
 
@@ -172,6 +261,10 @@ impl QueueSeries {
                     ("flow".to_owned(), Column::U64(e.flow)),
                     ("bytes".to_owned(), Column::U64(e.bytes)),
                     ("queue_pkts".to_owned(), Column::U64(e.pkts)),
+                    ("packet".to_owned(), Column::U64(e.place)),
+                    ("type".to_owned(), Column::Word(e.kind, TYPES)),
+                    ("ecn".to_owned(), Column::Word(e.ecn, FIELDS)),
+                    ("sojourn_ns".to_owned(), Column::U64(e.sojourn_ns)),
                 ],
             });
         }

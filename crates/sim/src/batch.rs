@@ -29,7 +29,7 @@ pub(crate) fn take_in(
         net.warm_packet(first.what().index());
     }
     let bound = Event::first_at(now);
-    if links[link as usize].is_plain() {
+    if links[link as usize].is_plain() && net.log.is_none() {
         if let Some(event) = go_straight(net, &mut links[link as usize], flows, &bound, link) {
             let index = event.what().index() as u32;
             take_in_until(net, links, flows, &event, link, Some(index));
@@ -198,6 +198,7 @@ impl Batch<'_> {
             return Some((event.time(), event.what().index() as u32));
         }
         let index = self.last.take()?;
+        net.write_down(self.link, index);
         net.sched.go_back(self.present);
         Some((self.bound.time(), index))
     }

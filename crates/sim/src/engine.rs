@@ -8,6 +8,7 @@ use crate::handle::Handle;
 use crate::host::Host;
 use crate::inbox::Inbox;
 use crate::layout::{capture_links, crowded, foresees, geometry, lone, parts, senders};
+use crate::log::PacketLog;
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::one_way::OneWay;
@@ -168,7 +169,8 @@ fn flows(c: &Config) -> Vec<Flow> {
                 u.own_host = own_host && !c.routes[usize::from(f.ends.forward)].is_empty();
                 u.foreseen = u.own_host && alone;
                 // A lone source's packets have no places, by which they could be watched.
-                u.lone = u.foreseen && !c.record.groups && lone(c, f.ends.forward);
+                let watched = c.record.groups || c.record.events;
+                u.lone = u.foreseen && !watched && lone(c, f.ends.forward);
             }
             // The access link is not the flow's own.
             FlowKind::Tcp(t) if !own_host => t.undisturbed_until = Time::ZERO,
@@ -228,6 +230,9 @@ impl Engine {
     /// Returns what was recorded before `now`, and since the last time.
     pub(crate) fn taken_tables(&mut self, now: Time) -> Vec<Table> {
         let mut tables = self.bottleneck_at(now).taken_tables();
+        if let Some(log) = &self.net.log {
+            log.name(self.bottleneck, &mut tables);
+        }
         if let Some(series) = self.flow_series.as_deref_mut() {
             tables.extend(std::mem::take(series).tables());
         }
@@ -402,6 +407,8 @@ impl Engine {
             entered: 0,
             left: 0,
             crowded: crowded(c),
+            attends: crowded(c) || c.record.events,
+            log: c.record.events.then(|| Box::new(PacketLog::new(c.links.len(), c.flows.len()))),
             watched: c.record.series.is_some() || !foresees,
             acks_foreseen_until: Time::ZERO,
             events: 0,
@@ -444,6 +451,9 @@ impl Engine {
     pub(crate) fn result(mut self) -> RunResult {
         self.net.assert_conservation(&self.links);
         let mut series = self.links[self.bottleneck].taken_tables();
+        if let Some(log) = &self.net.log {
+            log.name(self.bottleneck, &mut series);
+        }
         if let Some(s) = self.flow_series.take() {
             series.extend(s.tables());
         }
@@ -531,11 +541,16 @@ impl Engine {
 
     /// Returns the numbers of every link; the bottleneck's series have been taken before.
     fn link_results(&mut self) -> Vec<LinkResult> {
-        let of = |(link, (name, rate)): (&mut Link, &(String, f64))| {
+        let log = self.net.log.as_deref();
+        let of = |(i, (link, (name, rate))): (usize, (&mut Link, &(String, f64)))| {
             let view = link.view(*rate).expect("every link is measured");
             let (name, metrics) = (name.clone(), values(LINK_METRICS, &view));
-            LinkResult { name, metrics, series: link.taken_tables() }
+            let mut series = link.taken_tables();
+            if let Some(log) = log {
+                log.name(i, &mut series);
+            }
+            LinkResult { name, metrics, series }
         };
-        self.links.iter_mut().zip(&self.link_rates).map(of).collect()
+        self.links.iter_mut().zip(&self.link_rates).enumerate().map(of).collect()
     }
 }

@@ -20,6 +20,7 @@ mod inbox;
 mod layout;
 mod lead_in;
 mod line;
+mod log;
 mod lone;
 mod measure;
 mod metrics;

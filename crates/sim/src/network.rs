@@ -5,6 +5,7 @@ use crate::flow::{Flow, FlowKind, TcpApp};
 use crate::host::Host;
 use crate::inbox::Inbox;
 use crate::line::Held;
+use crate::log::PacketLog;
 use crate::one_way::OneWay;
 use crate::packet::{flag, Options, Pkt, Pool};
 use crate::pcap::{Capture, PacketView};
@@ -41,6 +42,10 @@ pub(crate) struct Network {
     pub(crate) left: u64,
     /// See [`crate::layout::crowded`].
     pub(crate) crowded: bool,
+    /// Something is to be done for each arrival at a link: it is `crowded`, or packets are logged.
+    pub(crate) attends: bool,
+    /// Where packets are logged.
+    pub(crate) log: Option<Box<PacketLog>>,
     /// Nothing is worked out ahead, or flows are written down as they come.
     pub(crate) watched: bool,
     /// ACKs before this may be worked out ahead of time: until then nobody looks at the senders.

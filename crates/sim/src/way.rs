@@ -27,12 +27,29 @@ impl Network {
         let behind = behind.map(|behind| behind.what().index());
         self.events += 1;
         self.sched.begin_arrival(&event);
-        if self.crowded {
-            self.warm(link, flows);
+        if self.attends {
+            self.attend(link, event.what().index() as u32, flows);
         } else if let Some(index) = behind {
             self.warm_packet(index);
         }
         Some(event)
+    }
+
+    /// The packet at `index` comes to a link, where that is attended to.
+    #[inline(never)]
+    fn attend(&mut self, link: u32, index: u32, flows: &[Flow]) {
+        if self.crowded {
+            self.warm(link, flows);
+        }
+        self.write_down(link, index);
+    }
+
+    /// Logs a packet that comes to a link.
+    #[inline]
+    pub(crate) fn write_down(&mut self, link: u32, index: u32) {
+        if let Some(log) = &mut self.log {
+            log.arrives(link, index, &self.packets.items[index as usize]);
+        }
     }
 
     /// Begins to load what the next arrivals at a link will touch, where there are many flows.

@@ -87,13 +87,13 @@ class Fates:
 
     @staticmethod
     def of(events: pa.Table) -> Fates:
-        """Matches what left with what arrived, by `penstock.model.events.matched`."""
+        """Returns the fates that the events tell."""
         import numpy as np
 
         column = events["event"].combine_chunks()
         words, codes = column.dictionary.to_pylist(), column.indices.to_numpy(zero_copy_only=False)
         code = {word: i for i, word in enumerate(words)}
-        t_s = events["t_ns"].to_numpy() / 1e9
+        t_s = events["t_s"].to_numpy()
         flow = events["flow"].to_numpy().astype(np.int64)
         size = events["bytes"].to_numpy().astype(float)
 
@@ -106,7 +106,7 @@ class Fates:
         arrived = entered | refused
         place = np.flatnonzero(arrived)
         left_s, lost = np.full(len(flow), np.nan), refused.copy()
-        came, went = matched(flow, entered, left)
+        came, went = matched(events["packet"].to_numpy(), entered, left)
         left_s[came] = t_s[went]
         lost[came] |= thrown[went]
         return Fates(flow[place], t_s[place], size[place], left_s[place], lost[place])

@@ -88,9 +88,10 @@ class Result:
 
         name: `"queue"` (t_s, queue_pkts and what the discipline publishes), `"cwnd"`, `"rtt"`, `"goodput"`, `"model"`
             (what controls such as BBR believe of their paths), `"fct"`, `"pages"` (where a web group has `connections`)
-            or `"events"` (every packet's fate at the bottleneck).
-        link: whose `"queue"` or `"events"`: one of `links`, or `"all"`; default: the bottleneck's. The table then has
-            a column `link`.
+            or `"events"`, every packet's fate at a link: t_s, event, flow, bytes, queue_pkts, packet, seq, type, ecn,
+            sojourn_ns (docs/how-to.md has what each column means).
+        link: whose `"queue"` or `"events"`: one of `links`, or `"all"`, which gives the rows of each run in the order
+            of time; default: the bottleneck's. The table then has a column `link`, which `"events"` always has.
 
         What was not recorded is recorded now: the same seeds run again, with the same outcome, since a run depends
         on its scenario and seed alone. `run(..., series="10 ms")` chooses the interval and saves the second run.
@@ -100,9 +101,13 @@ class Result:
         if name not in SERIES:
             raise ValueError(f"no series is called {name!r}; there are: {', '.join(SERIES)}")
         runs = self._with_table(name)
-        if link is None:
+        if link is None and name != "events":
             return pa.concat_tables([recorded(run, name) for run in runs])
-        found = [self._of_link(run, name, of) for run in runs for of in self._links(name, link)]
+        links = self._links(name, link or self.scenario.core.bottleneck_name)
+        found = []
+        for run in runs:
+            of_run = pa.concat_tables([self._of_link(run, name, of) for of in links], promote_options="default")
+            found.append(of_run.sort_by("t_s") if len(links) > 1 else of_run)
         return pa.concat_tables(found, promote_options="default")
 
     def _links(self, name: str, link: str) -> Sequence[str]:

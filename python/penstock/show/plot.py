@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.model import events
 from penstock.show import canvas, labels, style
 from penstock.show.canvas import Size
 from penstock.show.shown import Counts, Runs
@@ -278,24 +277,17 @@ def window_s(result: Runs, run: _penstock.RunResult | None = None) -> tuple[floa
 
 def _waits_ms(result: Runs) -> dict[int, Numbers]:
     """Returns per seed how long each packet that left in the measured window had been in the queue."""
-    import numpy as np
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    def among(words: pa.ChunkedArray, names: Sequence[str]) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = pc.is_in(words, value_set=pa.array(names)).to_numpy()
-        return found
-
     table = result.series("events")
+    table = table.filter(pc.equal(table["event"].cast("string"), "dequeue"))
     waits = {}
     for run in result.runs:
         since, until = window_s(result, run)
         rows = table.filter(pc.equal(table["seed"], run.seed))
-        time, words = rows["t_ns"].to_numpy(), rows["event"].cast("string")
-        came, went = events.matched(rows["flow"].to_numpy(), among(words, events.LET_IN), among(words, events.OUT))
-        measured = among(words, ["dequeue"])[went] & (time[went] >= since * 1e9) & (time[went] < until * 1e9)
-        waits[run.seed] = (time[went] - time[came])[measured] * 1e-6
-    return {seed: each.astype(np.float64) for seed, each in waits.items() if len(each)}
+        time = rows["t_s"].to_numpy()
+        waits[run.seed] = rows["sojourn_ns"].to_numpy()[(time >= since) & (time < until)] * 1e-6
+    return {seed: each for seed, each in waits.items() if len(each)}
 
 
 def _column(table: pa.Table, name: str, seed: int) -> Numbers:

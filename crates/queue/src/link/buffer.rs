@@ -5,7 +5,7 @@ use crate::link::bands::{Band, Bands};
 use crate::link::fate::Arriving;
 use crate::link::held::{Held, HeldPacket};
 use crate::ring::Ring;
-use crate::series::QueueSeries;
+use crate::series::{AtQueue, QueueSeries};
 use crate::stats::LinkStats;
 use penstock_aqm::driver::Line;
 use penstock_aqm::{Aqm, Ecn, Level, Packet, Queue, Reason, Service};
@@ -104,7 +104,7 @@ impl Buffer {
             bands.starts(w.start);
         }
         if let Some(series) = &mut self.series {
-            series.event(w.start, "dequeue", w.flow, w.bytes, self.q.pkts);
+            series.starts(w.start, w.flow, w.bytes, self.q.pkts);
         }
         next
     }
@@ -136,7 +136,7 @@ impl Buffer {
             self.of_band(band, |band| leaves.count(&mut band.stats, raised(a.pkt.ecn, ecn)));
         }
         if let Some(series) = &mut self.series {
-            series.accepted(now, start, ecn != a.pkt.ecn, &{ a.pkt }, a.data, &self.q);
+            series.accepted(start, ecn, &at_queue(a), self.q.pkts);
         }
     }
 
@@ -166,7 +166,7 @@ impl Buffer {
             self.of_band(band, |band| band.enters(now));
         }
         if let Some(series) = &mut self.series {
-            series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, a.data, &self.q);
+            series.accepted(Time::NEVER, ecn, &at_queue(a), self.q.pkts);
         }
         self.held.put(service, HeldPacket::new(a, ecn, band))
     }
@@ -187,11 +187,7 @@ impl Buffer {
             });
         }
         if let Some(series) = &mut self.series {
-            if ecn != h.ecn {
-                series.event(now, "mark_head", h.flow, bytes, self.q.pkts);
-            }
-            series.event(now, "dequeue", h.flow, bytes, self.q.pkts);
-            series.sent(h.at, now, h.flow, h.data);
+            series.sent(now, ecn, &h.at_queue(), self.q.pkts);
         }
     }
 
@@ -242,18 +238,18 @@ impl Buffer {
             Reason::Forced => "drop_forced",
             Reason::Overflow => "drop_overflow",
         };
-        self.dropped(now, &a.pkt, a.data, (reason, word), band);
+        self.dropped(now, &at_queue(a), (reason, word), band);
     }
 
     #[cold]
     fn dropped(
         &mut self,
         now: Time,
-        pkt: &Packet,
-        data: bool,
+        p: &AtQueue,
         (reason, word): (Reason, &str),
         band: Option<u8>,
     ) {
+        let data = p.data;
         self.lost += 1;
         if let Some(stats) = &mut self.stats {
             stats.dropped(now, reason, data);
@@ -262,7 +258,7 @@ impl Buffer {
             self.of_band(band, |band| band.stats.dropped(now, reason, data));
         }
         if let Some(series) = &mut self.series {
-            series.dropped(now, word, pkt, data, &self.q);
+            series.dropped(now, word, p, self.q.pkts);
         }
     }
 
@@ -342,7 +338,7 @@ impl Line for Buffer {
         if let Some(band) = h.band {
             self.of_band(band, |band| band.leaves(now));
         }
-        self.dropped(now, &h.packet(), h.data, (reason, "evict"), h.band);
+        self.dropped(now, &h.at_queue(), (reason, "evict"), h.band);
         self.gone.push(h.index);
     }
 
@@ -363,9 +359,15 @@ impl Line for Buffer {
         if let Some(band) = h.band {
             self.of_band(band, |band| band.leaves(now));
         }
-        self.dropped(now, &h.packet(), h.data, (reason, "drop_head"), h.band);
+        self.dropped(now, &h.at_queue(), (reason, "drop_head"), h.band);
         self.gone.push(h.index);
     }
+}
+
+/// An arriving packet as its row tells of it. A copy: what a call may look at has to stand in memory.
+#[inline]
+fn at_queue(a: &Arriving) -> AtQueue {
+    AtQueue { pkt: a.pkt, index: a.index, data: a.data, came: a.at }
 }
 
 /// The most that waits, and whether that counts bytes.

@@ -2,6 +2,7 @@
 
 use crate::link::fate::Arriving;
 use crate::ring::Ring;
+use crate::series::AtQueue;
 use penstock_aqm::{Ecn, Packet, Service};
 use penstock_units::{Rng, Time};
 use std::collections::VecDeque;
@@ -48,6 +49,11 @@ impl HeldPacket {
         let Packet { bytes, ecn: arrived_as, flow, class } = a.pkt;
         let Arriving { at, index, data, .. } = *a;
         HeldPacket { at, bytes, flow, index, class, data, arrived_as, ecn, band }
+    }
+
+    /// Returns it as its row tells of it.
+    pub(crate) fn at_queue(&self) -> AtQueue {
+        AtQueue { pkt: self.packet(), index: self.index, data: self.data, came: self.at }
     }
 
     /// Returns it as the discipline sees it now.
