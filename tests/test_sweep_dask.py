@@ -51,12 +51,24 @@ def gathered(batches: Iterator[Any]) -> dict[str, Outcome]:
     return {outcome.key: outcome for outcome in found}
 
 
-@pytest.fixture
-def cluster() -> Iterator[Any]:
-    with distributed.LocalCluster(
+def started() -> Any:
+    return distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-    ) as cluster:
+    )
+
+
+@pytest.fixture(scope="module")
+def of_all() -> Iterator[Any]:
+    """One for the tests here: each process of a worker imports all that a sweep needs."""
+    with started() as cluster:
         yield cluster
+
+
+@pytest.fixture
+def cluster(of_all: Any) -> Any:
+    """That one, whole again where a test has killed a worker."""
+    of_all.wait_for_workers(2, timeout=60)
+    return of_all
 
 
 @pytest.fixture
@@ -201,9 +213,9 @@ def test_another_build_on_the_workers_is_refused(client: Any, monkeypatch: pytes
         list(on_dask.DaskEngine(client).run(tasks(1)))
 
 
-def test_a_lost_scheduler_is_an_error_and_no_hang(cluster: Any) -> None:
+def test_a_lost_scheduler_is_an_error_and_no_hang() -> None:
     quick = dask.config.set({"distributed.comm.timeouts.connect": "2s"})
-    with quick, on_dask.DaskEngine(cluster.scheduler_address, batch=5) as engine:
+    with started() as cluster, quick, on_dask.DaskEngine(cluster.scheduler_address, batch=5) as engine:
         batches = engine.run(tasks(10**6))
         next(batches)
         cluster.close()
