@@ -20,6 +20,8 @@ const MERGES: u8 = 1;
 const ANSWERS: u8 = 2;
 /// All that it does is to answer one flow, whose ACKs it may hold back.
 const HOLDS_BACK: u8 = 4;
+/// One link leads to it, which is all of the routes there.
+const NEAR: u8 = 8;
 /// [`Pipe::note`] of the pipe up: more than one end of a flow sends from the host.
 const SHARED: u8 = 1;
 
@@ -28,6 +30,8 @@ const SHARED: u8 = 1;
 pub(crate) struct Part {
     /// See [`MERGES`].
     pub(crate) merges: bool,
+    /// See [`NEAR`].
+    pub(crate) near: bool,
     /// See [`ANSWERS`].
     pub(crate) answers: bool,
     /// See [`HOLDS_BACK`].
@@ -44,7 +48,12 @@ impl Host {
         let [up, down] = part.queues.map(|may| Pipe::new(c, may));
         let mut host = Host { up, down };
         host.up.note = u8::from(part.shared) * SHARED;
-        let notes = [(part.merges, MERGES), (part.answers, ANSWERS), (part.holds_back, HOLDS_BACK)];
+        let notes = [
+            (part.merges, MERGES),
+            (part.near, NEAR),
+            (part.answers, ANSWERS),
+            (part.holds_back, HOLDS_BACK),
+        ];
         host.down.note = notes.into_iter().map(|(is, note)| u8::from(is) * note).sum();
         host
     }
@@ -53,6 +62,12 @@ impl Host {
     #[inline]
     pub(crate) fn merges(&self) -> bool {
         self.down.note & MERGES != 0
+    }
+
+    /// Returns whether one link leads to it, which is all of the routes there.
+    #[inline]
+    pub(crate) fn is_near(&self) -> bool {
+        self.down.note & NEAR != 0
     }
 
     /// Returns whether more than one end of a flow sends from it.

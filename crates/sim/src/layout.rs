@@ -24,9 +24,12 @@ pub(crate) fn crowded(c: &Config) -> bool {
 pub(crate) fn parts(c: &Config, foresees: bool) -> Vec<Part> {
     const NONE: u32 = u32::MAX;
     let mut feeder: Vec<Option<u32>> = vec![None; c.hosts.len()];
-    let mut parts = vec![Part { answers: foresees, ..Part::default() }; c.hosts.len()];
+    let part = Part { answers: foresees, near: true, ..Part::default() };
+    let mut parts = vec![part; c.hosts.len()];
     let mut feed = |host: u32, route: u16| {
-        let last = c.routes[usize::from(route)].last().copied().unwrap_or(NONE);
+        let links = &c.routes[usize::from(route)];
+        let last = links.last().copied().unwrap_or(NONE);
+        parts[host as usize].near &= links.len() == 1;
         let f = &mut feeder[host as usize];
         // Without a link in between, packets come from other hosts' access links.
         if last == NONE || f.is_some_and(|x| x != last) {
@@ -53,6 +56,7 @@ pub(crate) fn parts(c: &Config, foresees: bool) -> Vec<Part> {
         dst.answers &= at_once;
     }
     for ((part, queues), n) in parts.iter_mut().zip(access::queues(c)).zip(senders) {
+        part.near &= !part.merges;
         part.answers &= !part.merges;
         part.holds_back &= !part.merges;
         part.queues = queues;

@@ -106,11 +106,14 @@ impl Network {
     fn leave(&mut self, now: Time, at: Time, link: u32, index: u32, ecn: Ecn, flows: &mut [Flow]) {
         let p = &mut self.packets.items[index as usize];
         p.carry(ecn);
-        let next = self.routes.at(p.route, p.hop + 1);
-        // It may share its host's access link with packets from elsewhere.
-        if next != HOST || self.hosts[p.host as usize].merges() {
-            p.hop += 1;
-            return self.expect(at, next, Origin::Link(link), index);
+        let host = &self.hosts[p.host as usize];
+        if !host.is_near() {
+            let next = self.routes.at(p.route, p.hop + 1);
+            // It may share its host's access link with packets from elsewhere.
+            if next != HOST || host.merges() {
+                p.hop += 1;
+                return self.expect(at, next, Origin::Link(link), index);
+            }
         }
         if p.is(flag::DATAGRAM) {
             // Nobody answers it, so its arrival needs no event.

@@ -13,12 +13,17 @@ impl Connection {
     /// Whether anything may be sent at all. `force`: the delayed-send timer has expired.
     #[inline]
     pub(crate) fn sends(&mut self, force: bool) -> bool {
-        let delayed = !force && self.timers.runs(Timer::Overhead);
-        if self.stopped || self.waits_for_timer || delayed {
+        if self.stopped | self.waits_for_timer {
             return false;
         }
-        self.timers.stop(Timer::Release);
-        true
+        if self.plain {
+            return true; // the timers never run that hold segments back
+        }
+        let delayed = !force && self.timers.runs(Timer::Overhead);
+        if !delayed {
+            self.timers.stop(Timer::Release);
+        }
+        !delayed
     }
 
     /// Sends at most `burst` segments, as far as the window allows that recovery has inflated.
