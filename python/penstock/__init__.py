@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getat
     from penstock.runs.result import Result as Result
     from penstock.runs.runner import compare as compare
     from penstock.runs.runner import run as run
+    from penstock.runs.session import Session as Session
     from penstock.sweeps.sweep import sweep as sweep
     from penstock.tuning.tune import tune as tune
 
@@ -57,6 +58,7 @@ _NAMES = {
     "runs.probing": ("Probe", "probe"),
     "runs.result": ("Comparison", "Result"),
     "runs.runner": ("compare", "run"),
+    "runs.session": ("Session",),
     "sweeps.sweep": ("sweep",),
     "tuning.tune": ("tune",),
 }

@@ -1,5 +1,6 @@
 //! The contract of a queue discipline.
 
+use crate::abort::{Abort, UserError};
 use crate::packet::{Packet, Queue};
 use crate::verdict::{Reason, Verdict};
 use penstock_units::Codepoints;
@@ -135,6 +136,19 @@ pub trait Aqm {
     where
         Self: Sized,
     {
+    }
+
+    /// It begins at `now`, not at time zero, and nothing has happened to it: its timers count from
+    /// here.
+    fn begin(&mut self, _now: Time) {}
+
+    /// Returns a copy that goes on by itself, in a copy of the run, which `abort` ends. Only asked
+    /// of a custom discipline.
+    ///
+    /// # Errors
+    /// If it cannot be copied, which is what a custom discipline says unless it has its own answer.
+    fn copied(&self, _abort: &Abort) -> Result<Box<dyn Aqm + Send>, UserError> {
+        Err("a discipline of your own without Aqm::copied: the run cannot be copied".into())
     }
 
     // ---- what it tells --------------------------------------------------------------------------

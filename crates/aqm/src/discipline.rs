@@ -1,6 +1,7 @@
 //! The closed set of disciplines: a `match` per packet, nothing boxed. A user's own discipline is
 //! behind the trait, as every one is for what is not done per packet.
 
+use crate::abort::{Abort, UserError};
 use crate::aqm::Aqm;
 use crate::context::Context;
 use crate::kind::Kind;
@@ -54,6 +55,19 @@ macro_rules! disciplines {
                     $( (Discipline::$name(d), Discipline::$name(before)) => d.go_on(before, now), )*
                     _ => {}
                 }
+            }
+        }
+
+        impl Discipline {
+            /// [`Aqm::copied`], of any discipline.
+            ///
+            /// # Errors
+            /// If it is a custom one that cannot be copied.
+            pub fn copy(&self, abort: &Abort) -> Result<Discipline, UserError> {
+                Ok(match self {
+                    $( Discipline::$name(d) => Discipline::$name(d.clone()), )*
+                    Discipline::User(d) => Discipline::User(d.copied(abort)?),
+                })
             }
         }
 

@@ -44,6 +44,7 @@ pub trait Line {
 ///
 /// [`Aqm::service`] of a kind is known when the program is compiled. It is asked of the discipline
 /// wherever that is at hand, so that what a kind never does is not there.
+#[derive(Clone)]
 pub struct Driver {
     rng: Rng,
     codepoints: Codepoints,
@@ -61,6 +62,11 @@ impl Driver {
     pub fn renewed<A: Aqm + ?Sized>(&self, aqm: &A) -> Option<Self> {
         let same = aqm.service() == self.service;
         same.then(|| Driver::of(aqm, self.rng.clone()))
+    }
+
+    /// Returns the random stream, as far as it was drawn from.
+    pub fn stream(&self) -> Rng {
+        self.rng.clone()
     }
 
     /// Returns where the discipline acts. With [`Service::AtArrival`] the caller may compute

@@ -36,6 +36,7 @@ pub mod family;
 pub mod parts;
 pub mod probe;
 
+mod abort;
 mod aqm;
 mod context;
 mod discipline;
@@ -46,6 +47,7 @@ mod registry;
 mod testing;
 mod verdict;
 
+pub use abort::{Abort, UserError};
 pub use aqm::{Aqm, Service, Turn};
 pub use context::{Common, Context, Hosts, QueueUnit, COMMON};
 pub use discipline::*;

@@ -90,7 +90,7 @@ impl Session {
         while let Some((at, link)) = self.tuned.get(self.reached).filter(|(at, _)| *at <= until) {
             self.run.advance(*at).map_err(failed)?;
             tables.extend(self.run.taken_tables());
-            self.run.retune(link).map_err(failed)?;
+            self.run.retune(self.config.bottleneck, link).map_err(failed)?;
             self.reached += 1;
         }
         self.run.advance(until).map_err(failed)?;
@@ -151,7 +151,7 @@ impl Session {
             self.tuned.push((self.latest, link));
             return Ok(Did::Now);
         }
-        if !self.run.retune(&link).map_err(|e| e.to_string())? {
+        if !self.run.retune(self.config.bottleneck, &link).map_err(|e| e.to_string())? {
             return Ok(Did::Anew);
         }
         self.tuned.push((self.now(), link));

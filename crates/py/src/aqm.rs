@@ -306,6 +306,7 @@ const RESERVED: [&str; 4] = ["seed", "t_s", "queue_pkts", "queue_bytes"];
 /// A discipline written in Python.
 struct PyAqm {
     object: Py<PyAny>,
+    stream: Py<Stream>,
     arrive: Method,
     // What the class does not override costs nothing.
     overflow: Option<Method>,
@@ -345,17 +346,38 @@ impl Timer {
     }
 }
 
+/// Gives an instance its random numbers: in its own dict, where they are found before the base's
+/// method and no `__setattr__` of the user's intervenes.
+fn given_a_stream(object: &Bound<'_, PyAny>, rng: Rng) -> PyResult<Py<Stream>> {
+    let stream = Bound::new(object.py(), Stream(Mutex::new(rng)))?;
+    object.getattr("__dict__")?.set_item("random", stream.getattr("random")?)?;
+    Ok(stream.unbind())
+}
+
 impl PyAqm {
     fn new(object: &Bound<'_, PyAny>, start: Start<'_>) -> PyResult<Self> {
         let py = object.py();
         let object = py.import("copy")?.call_method1("deepcopy", (object,))?;
         let module = py.import("penstock.model.aqm")?;
-        let stream = Bound::new(py, Stream(Mutex::new(start.rng.clone())))?;
-        // In the instance's own dict, where it is found before the base's method and no
-        // `__setattr__` of the user's intervenes.
-        object.getattr("__dict__")?.set_item("random", stream.getattr("random")?)?;
+        let stream = given_a_stream(&object, start.rng.clone())?;
         object.call_method1("setup", (facts(&module, &start)?,))?;
+        let mut made = PyAqm::of(object, stream, start.abort)?;
+        for (name, _) in made.published(py)? {
+            if RESERVED.contains(&name.as_str()) {
+                let class = made.class(py);
+                let problem =
+                    format!("{class}.series: the name {name:?} is the queue's own column");
+                return Err(PyValueError::new_err(problem));
+            }
+            made.columns.push(interned(name));
+        }
+        Ok(made)
+    }
 
+    /// From an instance that is set up, which draws from `stream`.
+    fn of(object: Bound<'_, PyAny>, stream: Py<Stream>, abort: &Abort) -> PyResult<Self> {
+        let py = object.py();
+        let module = py.import("penstock.model.aqm")?;
         let (class, base) = (object.get_type(), module.getattr("Aqm")?);
         let overridden = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
             if class.getattr(name)?.is(base.getattr(name)?) {
@@ -381,7 +403,7 @@ impl PyAqm {
         let views =
             Views { packet: Py::new(py, packet)?, queue: Py::new(py, QueueView::default())? };
         let method = |bound| Method::new(bound, &views);
-        let mut made = PyAqm {
+        Ok(PyAqm {
             arrive: method(object.getattr("arrive")?)?,
             overflow: overridden("overflow")?.map(method).transpose()?,
             depart: overridden("depart")?.map(method).transpose()?,
@@ -391,19 +413,10 @@ impl PyAqm {
             columns: vec![],
             views,
             verdicts: [a?, b?, c?, d?, e?],
-            abort: start.abort.clone(),
+            abort: abort.clone(),
+            stream,
             object: object.unbind(),
-        };
-        for (name, _) in made.published(py)? {
-            if RESERVED.contains(&name.as_str()) {
-                let class = made.class(py);
-                let problem =
-                    format!("{class}.series: the name {name:?} is the queue's own column");
-                return Err(PyValueError::new_err(problem));
-            }
-            made.columns.push(interned(name));
-        }
-        Ok(made)
+        })
     }
 
     /// Calls into Python unless an earlier call has failed; a failure is kept for who started the
@@ -553,6 +566,27 @@ impl Aqm for PyAqm {
         if let Some(timer) = &mut self.timer {
             timer.next = now + interval.unwrap_or(timer.interval);
         }
+    }
+
+    fn begin(&mut self, now: Time) {
+        if let Some(timer) = &mut self.timer {
+            timer.next += now.since(Time::ZERO);
+        }
+    }
+
+    fn copied(&self, abort: &Abort) -> Result<Box<dyn Aqm + Send>, UserError> {
+        Python::attach(|py| {
+            let object = py.import("copy")?.call_method1("deepcopy", (&self.object,))?;
+            let rng = self.stream.get().0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let stream = given_a_stream(&object, rng)?;
+            let mut made = PyAqm::of(object, stream, abort)?;
+            made.columns.clone_from(&self.columns);
+            if let (Some(timer), Some(own)) = (&mut made.timer, &self.timer) {
+                timer.next = own.next;
+            }
+            Ok(Box::new(made) as Box<dyn Aqm + Send>)
+        })
+        .map_err(|error: PyErr| Box::new(error) as UserError)
     }
 
     #[inline]

@@ -9,6 +9,7 @@ mod facts;
 mod probe;
 mod run;
 mod scenario;
+mod session;
 
 use errors::quantity_error;
 use penstock_units::QueueLen;
@@ -114,6 +115,7 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<facts::GroupFacts>()?;
     m.add_class::<facts::FullPacket>()?;
     m.add_class::<run::RunResult>()?;
+    m.add_class::<session::Session>()?;
     m.add_class::<aqm::PacketView>()?;
     m.add_class::<aqm::QueueView>()?;
     m.add_class::<aqm::Own>()?;

@@ -80,7 +80,7 @@ pub fn own_error(error: UserError) -> PyErr {
 }
 
 /// A sampling interval from seconds.
-fn interval(seconds: f64) -> PyResult<Duration> {
+pub fn interval(seconds: f64) -> PyResult<Duration> {
     if !(1e-9..=1e9).contains(&seconds) {
         return Err(PyValueError::new_err(format!(
             "series interval {seconds} s: must be from 1e-9 to 1e9 s"
@@ -214,7 +214,7 @@ fn interned_list(words: Vec<String>) -> &'static [&'static str] {
 }
 
 /// The bytes of numbers in the machine's order: what numpy and Arrow read in place.
-fn raw<'py, T: Copy, const N: usize>(
+pub fn raw<'py, T: Copy, const N: usize>(
     py: Python<'py>,
     values: &[T],
     bytes: fn(T) -> [u8; N],

@@ -145,6 +145,8 @@ pub struct Keep {
     pub events: bool,
     /// The window over which it counts each flow's packets that carry data; `None`: it does not.
     pub flows: Option<(Time, Time)>,
+    /// Whether it counts what becomes of its packets from its beginning on ([`crate::Tally`]).
+    pub tally: bool,
 }
 
 /// A host's access link, the same in both directions. Each direction is a FIFO.

@@ -3,7 +3,6 @@
 //!
 //! Sans-IO: packets and the time come in, departures go out. The caller keeps the time.
 
-mod abort;
 mod config;
 mod error;
 mod link;
@@ -14,9 +13,9 @@ mod ring;
 mod series;
 mod stats;
 mod table;
+mod tally;
 mod user;
 
-pub use abort::{Abort, UserError};
 pub use config::{AqmConfig, HostConfig, Keep, LinkConfig, Schedule, Trace};
 pub use error::LinkError;
 pub use link::{Arriving, Fate, Link, Sent, Served, Source};
@@ -26,4 +25,8 @@ pub use pipe::{Pipe, Queued};
 pub use ring::Ring;
 pub use stats::{DelayHistogram, LinkStats};
 pub use table::{Column, Table};
+pub use tally::Tally;
 pub use user::{Start, UserAqm};
+
+// How a custom discipline ends its run.
+pub use penstock_aqm::{Abort, UserError};

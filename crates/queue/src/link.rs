@@ -17,7 +17,6 @@ mod wire;
 
 pub use fate::{Arriving, Fate, Sent, Served, Source};
 
-use crate::abort::Abort;
 use crate::config::{AqmConfig, Keep, LinkConfig};
 use crate::error::LinkError;
 use crate::link::buffer::Buffer;
@@ -27,9 +26,10 @@ use crate::link::wire::Wire;
 use crate::metrics::LinkView;
 use crate::packets::PacketStats;
 use crate::table::Table;
+use crate::tally::Tally;
 use crate::user::Start;
 use penstock_aqm::driver::Driver;
-use penstock_aqm::{Discipline, Ecn};
+use penstock_aqm::{Abort, Discipline, Ecn, Queue, UserError};
 use penstock_units::{Duration, QueueLen, Rng, Time};
 
 /// See the module. The caller is the simulator's engine with its packets, or a router with real
@@ -39,7 +39,8 @@ pub struct Link {
     port: Port,
     /// An arrival may go before the departure of its instant.
     ties_by_scheduling: bool,
-    /// The earlier of the discipline's timer and the next sample.
+    /// The earliest of the discipline's timer, the next sample and, at an eager link, the start of a
+    /// packet that was let in before a swap.
     next_internal: Time,
     /// Nothing is decided, written down or lost here: while the link is idle, it is a delay.
     plain: bool,
@@ -58,7 +59,7 @@ impl Link {
         keep: &Keep,
         abort: &Abort,
     ) -> Result<Self, LinkError> {
-        let aqm = discipline(c, seed, abort)?;
+        let aqm = discipline(c, aqm_stream(seed, &c.name), abort)?;
         let driver = Driver::of(&*aqm, aqm_stream(seed, &c.name));
         let transmitter = Transmitter::new(c);
         let opportunities = transmitter.has_opportunities();
@@ -84,13 +85,66 @@ impl Link {
     /// If the values do not fit together.
     pub fn retune(&mut self, now: Time, c: &LinkConfig) -> Result<bool, LinkError> {
         let AqmConfig::Kind(_) = c.aqm else { return Ok(false) };
-        let aqm = discipline(c, 0, &Abort::default())?;
+        let aqm = discipline(c, self.port.driver.stream(), &Abort::default())?;
         let Some(driver) = self.port.driver.renewed(&*aqm) else { return Ok(false) };
         self.port.driver = driver;
         let before = std::mem::replace(&mut self.aqm, aqm);
         self.aqm.go_on_from(before, now);
         self.schedule_internal();
         Ok(true)
+    }
+
+    /// The discipline of `c`, of whatever kind, takes the place of the present one at `now`, before
+    /// which everything has happened: it begins here, with the random stream of the one before.
+    /// What waits was the other's: it is sent in the order in which it came, nobody decides about
+    /// it any more, and it counts as waiting until it starts to be sent. `told` is told now of each
+    /// packet of an eager link, and what becomes of it. The bands of the link are counted no more.
+    ///
+    /// # Errors
+    /// If the discipline's values do not fit together, or a custom one cannot be made.
+    pub fn swap(
+        &mut self,
+        now: Time,
+        c: &LinkConfig,
+        abort: &Abort,
+        told: impl FnMut(Sent),
+    ) -> Result<(), LinkError> {
+        let stream = self.port.driver.stream();
+        let mut aqm = discipline(c, stream.clone(), abort)?;
+        aqm.begin(now);
+        self.port.send_all(now, told);
+        self.port.buffer.renew(&*aqm);
+        self.port.driver = Driver::of(&*aqm, stream);
+        self.aqm = aqm;
+        self.plain = false;
+        self.schedule_internal();
+        Ok(())
+    }
+
+    /// Returns a copy that goes on by itself, in a copy of the run, which `abort` ends.
+    ///
+    /// # Errors
+    /// If a custom discipline cannot be copied.
+    pub fn copy(&self, abort: &Abort) -> Result<Self, UserError> {
+        let Link { port, ties_by_scheduling, next_internal, plain, .. } = self;
+        Ok(Link {
+            aqm: self.aqm.copy(abort)?,
+            port: port.clone(),
+            ties_by_scheduling: *ties_by_scheduling,
+            next_internal: *next_internal,
+            plain: *plain,
+        })
+    }
+
+    /// Returns what has become of the link's packets so far, where that is asked for.
+    pub fn tally(&self) -> Option<Tally> {
+        self.port.buffer.series.as_ref()?.tally()
+    }
+
+    /// Returns the queue, and publishes the discipline's variables.
+    pub fn state(&self, out: &mut dyn FnMut(&'static str, f64)) -> Queue {
+        self.aqm.state(out);
+        self.port.buffer.q
     }
 
     /// The buffer holds `buffer` from now on. What waits above that stays.
@@ -147,6 +201,11 @@ impl Link {
         self.port.busy_until
     }
 
+    /// When an eager link is to be served next, as the caller was told; [`Time::NEVER`]: nothing waits.
+    pub fn due(&self) -> Time {
+        self.port.due()
+    }
+
     /// Packets that wait.
     pub fn waiting(&self) -> u32 {
         self.port.buffer.q.pkts
@@ -179,7 +238,10 @@ impl Link {
     fn schedule_internal(&mut self) {
         let tick = self.aqm.next_tick().unwrap_or(Time::NEVER);
         let sample = self.port.buffer.series.as_ref().map_or(Time::NEVER, |s| s.next_sample());
-        self.next_internal = tick.min(sample);
+        // What was let in before a swap may wait in front of an eager link.
+        let eager = self.port.driver.service().is_eager();
+        let start = if eager { self.port.buffer.next_start() } else { Time::NEVER };
+        self.next_internal = tick.min(sample).min(start);
         self.port.next = self.port.buffer.next_start().min(self.next_internal);
     }
 
@@ -376,13 +438,12 @@ fn takes_one(buffer: QueueLen) -> bool {
     matches!(buffer, QueueLen::Packets(n) if n >= 1.0)
 }
 
-fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, LinkError> {
+fn discipline(l: &LinkConfig, rng: Rng, abort: &Abort) -> Result<Discipline, LinkError> {
     match &l.aqm {
         AqmConfig::Kind(name) => penstock_aqm::build(name, &l.aqm_values, &l.aqm_context)
             .map_err(|error| LinkError::Aqm { link: l.name.clone(), error }),
         AqmConfig::User(custom) => {
             let (context, values) = (&l.aqm_context, &l.aqm_values);
-            let rng = aqm_stream(seed, &l.name);
             let made = custom.make(Start { link: &l.name, context, values, rng, abort });
             made.map(Discipline::User).map_err(|error| {
                 abort.raise(error);

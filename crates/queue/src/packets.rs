@@ -107,6 +107,7 @@ impl PacketStats {
 }
 
 /// The counters of each flow's packets that carry data, at one queue.
+#[derive(Clone)]
 pub(crate) struct PerFlow {
     window: (Time, Time),
     flows: Vec<PacketStats>,

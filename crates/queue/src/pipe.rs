@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 /// One direction of an access link: half a cache line, since with thousands of flows every packet
 /// finds four of them cold.
+#[derive(Clone)]
 pub struct Pipe {
     busy_until: Time,
     delay: Duration,
@@ -28,6 +29,7 @@ const SLOWLY: u32 = 1 << 31;
 const WATCHED: u32 = 1 << 30;
 
 /// A link whose rate does not divide, whose buffer is limited, or whose queue is measured.
+#[derive(Clone)]
 struct Slow {
     tx: TxClock,
     room: Option<u32>,

@@ -3,7 +3,8 @@
 use crate::config::Keep;
 use crate::packets::PerFlow;
 use crate::table::{Column, Table};
-use penstock_aqm::{Discipline, Ecn, Packet, Queue};
+use crate::tally::{Counting, Tally};
+use penstock_aqm::{Aqm, Discipline, Ecn, Packet, Queue};
 use penstock_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -24,6 +25,7 @@ const EVENTS: &[&str] = &[
 ];
 
 /// The `queue` and `events` series of one link, and what it counts of each flow.
+#[derive(Clone)]
 pub(crate) struct QueueSeries {
     interval: Option<Duration>,
     next: Time,
@@ -33,10 +35,11 @@ pub(crate) struct QueueSeries {
     state: Vec<(&'static str, Vec<f64>)>,
     events: Option<Events>,
     flows: Option<PerFlow>,
+    counting: Option<Box<Counting>>,
 }
 
 /// The rows of `events`.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Events {
     t_ns: Vec<u64>,
     what: Vec<u8>,
@@ -56,6 +59,7 @@ struct Events {
 }
 
 /// A packet that waits: its place among all that came, when it came, and its ECN field.
+#[derive(Clone)]
 struct Waits {
     place: u64,
     at: Time,
@@ -118,9 +122,10 @@ pub(crate) struct AtQueue {
 impl QueueSeries {
     /// What a link is to keep; `None` where that is nothing.
     pub(crate) fn new(keep: &Keep, state: &[&'static str]) -> Option<Self> {
-        let Keep { series: interval, events, flows, .. } = *keep;
-        (interval.is_some() || events || flows.is_some()).then(|| QueueSeries {
+        let Keep { series: interval, events, flows, tally, .. } = *keep;
+        (interval.is_some() || events || flows.is_some() || tally).then(|| QueueSeries {
             flows: flows.map(PerFlow::new),
+            counting: tally.then(|| Box::new(Counting::new())),
             ..QueueSeries::empty(interval, events, state)
         })
     }
@@ -135,6 +140,7 @@ impl QueueSeries {
             state: state.iter().map(|name| (*name, vec![])).collect(),
             events: events.then(Events::default),
             flows: None,
+            counting: None,
         }
     }
 
@@ -147,15 +153,27 @@ impl QueueSeries {
         self.t.push(t.as_secs_f64());
         self.pkts.push(u64::from(q.pkts));
         self.bytes.push(q.bytes);
-        let mut columns = self.state.iter_mut();
-        aqm.state(&mut |_, value| {
-            if let Some((_, column)) = columns.next() {
+        let columns = &mut self.state;
+        aqm.state(&mut |name, value| {
+            if let Some((_, column)) = columns.iter_mut().find(|(own, _)| *own == name) {
                 column.push(value);
             }
         });
-        // A custom discipline may publish less than it did at the start.
-        columns.for_each(|(_, column)| column.push(f64::NAN));
+        // A custom discipline may publish less than it did at the start, and one that took over
+        // has other columns.
+        let rows = self.t.len();
+        columns.iter_mut().for_each(|(_, column)| column.resize(rows, f64::NAN));
         self.next = self.interval.map_or(Time::NEVER, |d| t + d);
+    }
+
+    /// Another discipline takes over. Its columns come behind those that are there.
+    pub(crate) fn renew(&mut self, aqm: &dyn Aqm) {
+        let (rows, columns) = (self.t.len(), &mut self.state);
+        aqm.state(&mut |name, _| {
+            if columns.iter().all(|(own, _)| *own != name) {
+                columns.push((name, vec![f64::NAN; rows]));
+            }
+        });
     }
 
     /// A packet was let in, with this ECN field, and starts to be sent at `start` (an eager link tells
@@ -174,6 +192,9 @@ impl QueueSeries {
                 e.waiting.push_back(Waits { place, at: now, ecn, data: p.data });
             }
         }
+        if let Some(counting) = &mut self.counting {
+            counting.accepted(now, start, p.pkt.bytes, ecn != p.pkt.ecn);
+        }
         if let Some(flows) = self.flows.as_mut().filter(|_| p.data) {
             flows.arrives(now, p.pkt.flow);
             if start != Time::NEVER {
@@ -184,6 +205,9 @@ impl QueueSeries {
 
     /// The first packet that waits at a lazy link starts to be sent.
     pub(crate) fn starts(&mut self, now: Time, flow: u32, bytes: u32, pkts: u32) {
+        if let Some(counting) = &mut self.counting {
+            counting.started(now, bytes);
+        }
         let Some(e) = &mut self.events else { return };
         let Some(Waits { place, at, ecn, data }) = e.waiting.pop_front() else { return };
         let p = AtQueue { pkt: Packet { bytes, ecn, flow, class: 0 }, index: 0, data, came: at };
@@ -200,8 +224,27 @@ impl QueueSeries {
             }
             e.row(now, "dequeue", &p, place, pkts);
         }
+        if let Some(counting) = &mut self.counting {
+            counting.tally.marks += u64::from(ecn != p.pkt.ecn);
+            counting.sent(p.came, now, p.pkt.bytes);
+        }
         if let Some(flows) = self.flows.as_mut().filter(|_| p.data) {
             flows.starts(p.came, now, p.pkt.flow);
+        }
+    }
+
+    /// A packet that was held will start to be sent at `start`, behind the others: from now on it waits
+    /// as at a lazy link.
+    pub(crate) fn will_start(&mut self, start: Time, p: &AtQueue) {
+        if let Some(e) = &mut self.events {
+            let place = e.held(p.index);
+            e.waiting.push_back(Waits { place, at: p.came, ecn: p.pkt.ecn, data: p.data });
+        }
+        if let Some(counting) = &mut self.counting {
+            counting.will_start(p.came);
+        }
+        if let Some(flows) = self.flows.as_mut().filter(|_| p.data) {
+            flows.starts(p.came, start, p.pkt.flow);
         }
     }
 
@@ -211,6 +254,10 @@ impl QueueSeries {
         if let Some(e) = &mut self.events {
             let place = if held { e.held(p.index) } else { e.comes() };
             e.row(now, word, p, place, pkts);
+        }
+        if let Some(counting) = &mut self.counting {
+            counting.tally.arrivals += u64::from(!held);
+            counting.tally.drops += 1;
         }
         if let Some(flows) = self.flows.as_mut().filter(|_| p.data) {
             if !held {
@@ -225,13 +272,18 @@ impl QueueSeries {
         self.flows.as_mut()
     }
 
+    /// What has become of the packets so far, where that is asked for.
+    pub(crate) fn tally(&self) -> Option<Tally> {
+        self.counting.as_deref().map(|counting| counting.tally)
+    }
+
     /// Takes out what was written down so far; goes on with empty tables.
     pub(crate) fn taken(&mut self) -> Vec<Table> {
         let state: Vec<_> = self.state.iter().map(|(name, _)| *name).collect();
         let events = self.events.is_some();
-        let (next, flows) = (self.next, self.flows.take());
-        let mut rest =
-            QueueSeries { next, flows, ..QueueSeries::empty(self.interval, events, &state) };
+        let (next, flows, counting) = (self.next, self.flows.take(), self.counting.take());
+        let empty = QueueSeries::empty(self.interval, events, &state);
+        let mut rest = QueueSeries { next, flows, counting, ..empty };
         if let (Some(old), Some(new)) = (&mut self.events, &mut rest.events) {
             // What waits is still there.
             new.came = old.came;

@@ -1,7 +1,6 @@
 //! Custom disciplines: made afresh for every run, behind the trait.
 
-use crate::abort::{Abort, UserError};
-use penstock_aqm::{Aqm, Context};
+use penstock_aqm::{Abort, Aqm, Context, UserError};
 use penstock_units::param::{Param, Values};
 use penstock_units::Rng;
 use std::any::Any;

@@ -9,7 +9,7 @@ use penstock_units::Duration;
 fn simulate(s: &Scenario) -> RunResult {
     let config = s.lower(s.seed()).unwrap();
     let record =
-        Record { series: Some(Duration::from_millis(10)), events: true, groups: false, pcap: None };
+        Record { series: Some(Duration::from_millis(10)), events: true, ..Record::default() };
     run(&penstock_sim::Config { record, ..config }, &Handle::default()).unwrap()
 }
 

@@ -94,7 +94,8 @@ fn departures(r: &RunResult) -> Vec<(u64, u64)> {
         .collect()
 }
 
-const EVENTS: Record = Record { events: true, series: None, groups: false, pcap: None };
+const EVENTS: Record =
+    Record { events: true, series: None, groups: false, tally: false, pcap: None };
 
 /// 125 kB/s, 5000 B at once, and six packets of 1500 B in 60 µs: three go as they come, the others
 /// when there are tokens again: 40 − 3·12 = 4 ms of them are left, so after 8, 20, 32 ms.

@@ -67,6 +67,7 @@ impl Config {
             series: self.record.series.filter(|_| measured),
             events: self.record.events && measured,
             flows: (self.record.groups && self.crossed(i)).then_some(window),
+            tally: self.record.tally,
         };
         Link::new(&self.links[i], self.seed, self.ties_by_scheduling, &keep, abort)
     }
@@ -322,6 +323,8 @@ pub struct Record {
     pub events: bool,
     /// The metrics of each group's and flow's packets ([`crate::PACKET_METRICS`]).
     pub groups: bool,
+    /// What becomes of each link's packets, from the beginning on ([`crate::Tally`]).
+    pub tally: bool,
     /// Capture packets here as pcap.
     pub pcap: Option<Tap>,
 }

@@ -11,6 +11,7 @@ use crate::layout::{capture_links, crowded, foresees, geometry, lone, parts, sen
 use crate::log::PacketLog;
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
+use crate::observe::SenderState;
 use crate::one_way::OneWay;
 use crate::packet::{flag, Pkt, Pool, AT_HOST, ROOM};
 use crate::pages::{page_table, Ended};
@@ -21,7 +22,10 @@ use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
 use crate::{apps, batch, browser, ends, lead_in, measure};
-use penstock_queue::{values, Abort, Link, LinkView, PacketView, Pipe, Table, LINK_METRICS};
+use penstock_queue::{
+    values, Abort, Link, LinkConfig, LinkError, LinkView, PacketView, Pipe, Table, UserError,
+    LINK_METRICS,
+};
 use penstock_tcp::Ack;
 use penstock_units::{Duration, Time};
 use std::collections::BTreeMap;
@@ -84,6 +88,7 @@ pub(crate) fn ended(
 const AHEAD: usize = 2;
 
 /// What is known of the flows whose packets are watched.
+#[derive(Clone)]
 struct Watched {
     /// Of each flow the link at which its data wait: the bottleneck, or its other direction.
     crosses: Vec<Option<usize>>,
@@ -101,6 +106,8 @@ impl Watched {
 /// A run under way.
 pub(crate) struct Engine {
     net: Network,
+    /// Before this everything has happened, once it has come there.
+    now: Time,
     links: Vec<Link>,
     flows: Vec<Flow>,
     bottleneck: usize,
@@ -188,6 +195,9 @@ impl Engine {
         handle: &Handle,
         watch: &mut dyn FnMut(),
     ) -> Result<(), SimError> {
+        self.net.pause = until;
+        self.net.acks_foreseen_until = self.net.next_look(self.now.before(Duration::from_ticks(1)));
+        self.now = until.min(self.net.end);
         let mut told = self.net.events + Self::WATCH;
         while let Some(event) = self.net.sched.pop() {
             if event.time() >= until.min(self.net.end) {
@@ -211,14 +221,79 @@ impl Engine {
         Ok(())
     }
 
-    /// Brings the links to `now`, too, before which all events have been handled. Returns the
-    /// bottleneck, for whoever looks at it or changes it.
-    pub(crate) fn bottleneck_at(&mut self, now: Time) -> &mut Link {
-        self.take_in_all(now);
-        let link = &mut self.links[self.bottleneck];
-        // What happens at `now` itself may come after an arrival at that instant.
-        link.advance(now.before(Duration::from_ticks(1)));
-        link
+    /// Brings the links to the present, too, before which all events have been handled.
+    fn bring_links(&mut self) {
+        self.take_in_all(self.now);
+        for link in &mut self.links {
+            // What happens at this instant itself may come after an arrival.
+            link.advance(self.now.before(Duration::from_ticks(1)));
+        }
+    }
+
+    /// Before this everything has happened.
+    pub(crate) fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Returns a link as it is now, for whoever looks at it or changes its parameters.
+    pub(crate) fn link_now(&mut self, link: usize) -> &mut Link {
+        self.bring_links();
+        &mut self.links[link]
+    }
+
+    /// The discipline of `c` takes the place of a link's, now ([`Link::swap`]).
+    pub(crate) fn swap(
+        &mut self,
+        link: usize,
+        c: &LinkConfig,
+        abort: &Abort,
+    ) -> Result<(), LinkError> {
+        self.bring_links();
+        let (now, mut all_sent) = (self.now, vec![]);
+        let own = &mut self.links[link];
+        if own.due() < self.net.end && !self.net.inboxes[link].keeps() {
+            // Its turn has an event, which will find nothing to do.
+            self.net.events -= 1;
+        }
+        own.swap(now, c, abort, |sent| all_sent.push(sent))?;
+        own.resize(c.buffer);
+        self.net.sched.begin(now, now);
+        for sent in all_sent {
+            self.net.sent(now, link as u32, sent, &mut self.flows);
+        }
+        let own = &self.links[link];
+        if let Some(due) = self.net.inboxes[link].renew(own) {
+            self.net.sched.push(due, Kind::Inbox, link as u32);
+        }
+        Ok(())
+    }
+
+    /// Returns a copy that goes on by itself, and that `abort` ends.
+    pub(crate) fn copy(&self, abort: &Abort) -> Result<Self, UserError> {
+        let links = self.links.iter().map(|link| link.copy(abort)).collect::<Result<_, _>>()?;
+        Ok(Engine {
+            net: self.net.clone(),
+            now: self.now,
+            links,
+            flows: self.flows.clone(),
+            bottleneck: self.bottleneck,
+            link_rates: self.link_rates.clone(),
+            measure_links: self.measure_links,
+            packets: self.packets.clone(),
+            groups: self.groups,
+            seed: self.seed,
+            ended: self.ended.clone(),
+            record_transfers: self.record_transfers,
+            browses: self.browses,
+            sampling: self.sampling,
+            flow_series: self.flow_series.clone(),
+            leading: self.leading.clone(),
+        })
+    }
+
+    /// Returns how a flow's sender stands; `None` for datagrams.
+    pub(crate) fn sender(&self, flow: usize) -> Option<SenderState> {
+        measure::sender(&self.flows[flow])
     }
 
     fn take_in_all(&mut self, now: Time) {
@@ -227,9 +302,9 @@ impl Engine {
         }
     }
 
-    /// Returns what was recorded before `now`, and since the last time.
-    pub(crate) fn taken_tables(&mut self, now: Time) -> Vec<Table> {
-        let mut tables = self.bottleneck_at(now).taken_tables();
+    /// Returns what was recorded since the last time.
+    pub(crate) fn taken_tables(&mut self) -> Vec<Table> {
+        let mut tables = self.link_now(self.bottleneck).taken_tables();
         if let Some(log) = &self.net.log {
             log.name(self.bottleneck, &mut tables);
         }
@@ -400,6 +475,7 @@ impl Engine {
             hosts,
             routes: Routes::new(&c.routes),
             end,
+            pause: Time::NEVER,
             window,
             capture: c.record.pcap.map(|_| Box::new(Capture::new(end))),
             capture_links,
@@ -416,6 +492,7 @@ impl Engine {
         let rate = |i: usize| (c.links[i].name.clone(), c.mean_rate(i));
         let mut engine = Engine {
             net,
+            now: Time::ZERO,
             links,
             flows: flows(c),
             bottleneck: c.bottleneck,

@@ -12,6 +12,7 @@ use penstock_units::{Duration, Rng, Time, TxClock};
 use std::sync::Arc;
 
 /// What all flows have.
+#[derive(Clone)]
 #[repr(C)]
 pub(crate) struct Flow {
     pub(crate) ends: Ends,
@@ -35,6 +36,7 @@ pub(crate) struct Ends {
 
 /// What differs between them. Inline, not boxed: a pointer to follow costs a cache miss a packet
 /// where flows are many, and scenarios with many flows are scenarios of TCP.
+#[derive(Clone)]
 #[expect(clippy::large_enum_variant, reason = "see above")]
 pub(crate) enum FlowKind {
     /// TCP.
@@ -44,6 +46,7 @@ pub(crate) enum FlowKind {
 }
 
 /// A TCP flow: what a data packet touches, what an ACK touches, what neither does.
+#[derive(Clone)]
 #[repr(C)]
 pub(crate) struct Tcp {
     pub(crate) receiver: Receiver,
@@ -113,6 +116,7 @@ impl Snapshot {
 
 /// What runs over TCP. Sessions of the web and viewers are boxed: transfers, of which there may be
 /// a hundred thousand, need a third of their memory.
+#[derive(Clone)]
 pub(crate) enum TcpApp {
     Ftp { stop: Option<Time> },
     Web(Box<WebSession>),
@@ -121,6 +125,7 @@ pub(crate) enum TcpApp {
 }
 
 /// A datagram source.
+#[derive(Clone)]
 pub(crate) struct Udp {
     /// Size of the next packet.
     pub(crate) bytes: u32,
@@ -152,6 +157,7 @@ pub(crate) struct Udp {
 }
 
 /// When a datagram source's packets leave.
+#[derive(Clone)]
 enum Rhythm {
     /// One after the other with gaps of a pattern.
     Gaps {

@@ -3,6 +3,7 @@
 use penstock_queue::{HostConfig, Pipe};
 
 /// Both directions in one cache line.
+#[derive(Clone)]
 #[repr(align(64))]
 pub(crate) struct Host {
     /// Towards the router.

@@ -29,6 +29,7 @@ const BATCH: u64 = 128;
 
 /// See the module. What hosts send comes after a short access link, what another link sends after a
 /// long one and is known early: each is nearly in order by itself, and has a line of its own.
+#[derive(Clone)]
 #[repr(C, align(64))]
 pub(crate) struct Inbox {
     /// Arrivals from other links, and those that had an event of their own.
@@ -43,8 +44,10 @@ pub(crate) struct Inbox {
     service: Event,
     /// The link takes in what has come then: its patience with the first one ends.
     call: Time,
-    /// How much longer it may wait, at the most, where packets wait at the link.
+    /// How much longer it may wait, at the most, where packets wait in front of the link.
     more: Duration,
+    /// The same of a lazy link, whatever the link is now.
+    longer: Duration,
     /// When the link's transmitter will be free, as the link said when it last took something in.
     busy_until: Time,
 }
@@ -53,6 +56,7 @@ pub(crate) struct Inbox {
 const _: () = assert!(size_of::<Inbox>() == 192);
 
 /// Arrivals in order.
+#[derive(Clone)]
 struct Line {
     events: Ring<Event>,
     /// The instant of the first one; [`Line::EMPTY`] where there is none.
@@ -103,6 +107,7 @@ impl Inbox {
             hosts: Line::new(),
             service: Event::LAST,
             patience,
+            longer,
             more,
             busy_until: Time::ZERO,
             first: Time::NEVER,
@@ -196,6 +201,18 @@ impl Inbox {
             self.call = due;
             due
         })
+    }
+
+    /// The link has another discipline. Returns when it is to take in what has come.
+    pub(crate) fn renew(&mut self, link: &Link) -> Option<Time> {
+        if !self.keeps() {
+            return None;
+        }
+        // It is served again when something comes.
+        self.service = Event::LAST;
+        self.more = if link.is_eager() { Duration::ZERO } else { self.longer };
+        (self.first, self.call) = (Time::NEVER, Time::NEVER);
+        self.call_again(link.busy_until())
     }
 
     /// Returns when the link, whose transmitter will be free at `free`, is to take in what is left.

@@ -25,6 +25,7 @@ mod lone;
 mod measure;
 mod metrics;
 mod network;
+mod observe;
 mod one_way;
 mod packet;
 mod pages;
@@ -53,6 +54,7 @@ pub use metrics::{
     jain, quantile, transfer_table, FlowView, GroupView, RunView, TcpView, Transfer, FLOW_METRICS,
     GROUP_METRICS, METRICS,
 };
+pub use observe::SenderState;
 pub use pages::{page_table, Page, PageView, PAGE_METRICS};
 pub use result::{BandResult, FlowResult, LinkResult, PacketResult, PageResult, RunResult};
 pub use run::Run;
@@ -68,3 +70,4 @@ pub use penstock_queue::{
     PacketView, Queued, Schedule, Start, Table, Trace, UserAqm, UserError, LINK_METRICS,
     PACKET_METRICS,
 };
+pub use penstock_queue::{Link, Tally};

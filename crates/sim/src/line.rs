@@ -13,6 +13,7 @@ const NIL: u32 = u32::MAX;
 pub(crate) type Held = Pool<(Event, u32)>;
 
 /// A flow's line.
+#[derive(Clone)]
 pub(crate) struct EventLine {
     first: u32,
     /// Of a line that is not empty.

@@ -5,6 +5,7 @@ use crate::packet::{flag, Pkt};
 use penstock_queue::{Column, Table};
 
 /// See the module.
+#[derive(Clone)]
 pub(crate) struct PacketLog {
     /// By the packets' places in the pool.
     here: Vec<Identity>,

@@ -4,6 +4,7 @@ use crate::access::AccessLink;
 use crate::flow::{Ends, Flow, FlowKind, Snapshot, Tcp, TcpApp, Udp};
 use crate::host::Host;
 use crate::metrics::{FlowView, TcpView};
+use crate::observe::SenderState;
 use crate::routes::Routes;
 use crate::series::FlowSeries;
 use penstock_queue::Queued;
@@ -46,6 +47,22 @@ pub(crate) fn sample(flows: &[Flow], series: &mut FlowSeries, now: Time) {
             series.rtt_flow.push(i as u64);
         }
     }
+}
+
+/// Returns how a flow's sender stands; `None` for datagrams.
+pub(crate) fn sender(f: &Flow) -> Option<SenderState> {
+    let FlowKind::Tcp(t) = &f.kind else { return None };
+    let (s, counters) = (&t.sender, t.sender.counters());
+    Some(SenderState {
+        cwnd: s.cwnd(),
+        ssthresh: s.ssthresh(),
+        srtt_s: s.srtt(),
+        pacing_bps: s.pacing_rate(),
+        acked_bytes: t.acked_bytes(),
+        sent: counters.sent,
+        retransmits: counters.retransmits,
+        timeouts: u64::from(counters.timeouts),
+    })
 }
 
 /// Returns what a flow did within a window.

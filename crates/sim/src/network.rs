@@ -18,6 +18,7 @@ use penstock_units::Time;
 
 /// Everything but the flows and the links, so that a flow's ends and a link can be at work with it
 /// at hand.
+#[derive(Clone)]
 pub(crate) struct Network {
     pub(crate) sched: Scheduler,
     pub(crate) packets: Pool<Pkt>,
@@ -30,6 +31,9 @@ pub(crate) struct Network {
     pub(crate) routes: Routes,
     /// When the run ends.
     pub(crate) end: Time,
+    /// When it pauses: nothing that happens then or later has been worked out at the senders or at
+    /// a link.
+    pub(crate) pause: Time,
     /// The measured window.
     pub(crate) window: (Time, Time),
     pub(crate) capture: Option<Box<Capture>>,
@@ -128,14 +132,14 @@ impl Network {
         }
         let (from, to) = self.window;
         let look = [from, to].into_iter().find(|look| now < *look);
-        look.unwrap_or(self.end).min(self.end)
+        look.unwrap_or(self.end).min(self.end).min(self.pause)
     }
 
     /// Until when arrivals at the first link of a route may be foreseen at `now`.
     pub(crate) fn foresight(&self, now: Time, route: u16) -> Time {
         let link = self.routes.at(route, 0);
         let inbox = self.inboxes.get(link as usize);
-        inbox.map_or(now, |inbox| now + inbox.patience).min(self.end)
+        inbox.map_or(now, |inbox| now + inbox.patience).min(self.end).min(self.pause)
     }
 
     /// It is known that a datagram comes to the first link of its route at `at`.

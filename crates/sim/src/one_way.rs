@@ -8,6 +8,7 @@ use penstock_queue::PacketStats;
 use penstock_units::Time;
 
 /// See the module.
+#[derive(Clone)]
 pub(crate) struct OneWay {
     window: (Time, Time),
     /// When the run ends.

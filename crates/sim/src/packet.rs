@@ -133,6 +133,7 @@ impl Pkt {
 }
 
 /// A pool of values addressed by index; what was freed last is reused first.
+#[derive(Clone)]
 pub(crate) struct Pool<T> {
     pub(crate) items: Vec<T>,
     free: Vec<u32>,

@@ -25,7 +25,7 @@ pub struct Page {
 }
 
 /// What ended, in the order of the ends.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Ended {
     pub(crate) transfers: Vec<Transfer>,
     pub(crate) pages: Vec<Page>,

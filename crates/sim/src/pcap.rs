@@ -90,6 +90,7 @@ pub(crate) struct PacketView {
 }
 
 /// A packet whose headers stand in [`Capture::headers`].
+#[derive(Clone)]
 struct Entry {
     at: Time,
     from: usize,
@@ -100,6 +101,7 @@ struct Entry {
 }
 
 /// The packets so far: headers alone, the payload is added when the file is made.
+#[derive(Clone)]
 pub(crate) struct Capture {
     end: Time,
     headers: Vec<u8>,
@@ -253,6 +255,7 @@ impl Capture {
 }
 
 /// Where segments stand in the stream of bytes.
+#[derive(Clone)]
 struct Bytes {
     isn: u32,
     first: i64,

@@ -4,6 +4,7 @@
 pub(crate) const HOST: u32 = u32::MAX;
 
 /// The routes, all of one length: `HOST` fills the shorter ones.
+#[derive(Clone)]
 pub(crate) struct Routes {
     links: Vec<u32>,
     stride: usize,

@@ -243,6 +243,7 @@ impl What {
 }
 
 /// The event queue.
+#[derive(Clone)]
 pub(crate) struct Scheduler {
     /// log2 of a slot's width in half ticks.
     shift: u32,

@@ -4,7 +4,7 @@ use penstock_queue::{Column, Table};
 use penstock_tcp::{Phase, Sender};
 
 /// What the controls believe of their paths: the `model` series.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Models {
     t: Vec<f64>,
     flow: Vec<u64>,
@@ -67,7 +67,7 @@ pub fn no_models() -> Table {
 }
 
 /// The `cwnd`, `rtt`, `goodput` and `model` series of all flows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct FlowSeries {
     pub(crate) cwnd: [Vec<f64>; 3],
     pub(crate) cwnd_flow: Vec<u64>,

@@ -122,6 +122,7 @@ impl Browsing {
 }
 
 /// A connection of a session.
+#[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) session: Arc<Session>,
     /// Its number within the session.

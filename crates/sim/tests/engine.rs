@@ -69,6 +69,7 @@ fn config(aqm: &str, duration: Duration, apps: Vec<App>) -> Config {
             series: Some(Duration::from_millis(100)),
             events: true,
             groups: false,
+            tally: false,
             pcap: None,
         },
     }

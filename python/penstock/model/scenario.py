@@ -274,10 +274,10 @@ def value_at(scenario: Any, path: str) -> Any:
 
 
 def _pairs(changes: Mapping[str, object]) -> list[tuple[str, str]]:
-    return [(path, _toml(value)) for path, value in changes.items()]
+    return [(path, as_toml(value)) for path, value in changes.items()]
 
 
-def _toml(value: object) -> str:
+def as_toml(value: object) -> str:
     """Returns a value as TOML; a string as it is, since the core reads bare words and TOML alike."""
     if isinstance(value, str):
         return value

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _penstock
 from penstock._names import known
 from penstock._penstock import RunResult
+from penstock.errors import Error
 from penstock.judging.estimate import Estimate, bounds_of
 from penstock.judging.named import group_keys
 from penstock.runs.recorded import recorded
@@ -38,10 +39,13 @@ class Result:
     warnings: what is to be said of the runs beside their numbers, sentences; most often none.
     """
 
-    def __init__(self, scenario: Scenario, runs: Sequence[RunResult], jobs: int | None = None) -> None:
+    def __init__(
+        self, scenario: Scenario, runs: Sequence[RunResult], jobs: int | None = None, *, changed: bool = False
+    ) -> None:
         self.scenario = scenario
         self.runs = tuple(runs)
         self._jobs = jobs
+        self._changed = changed  # while they ran: they are not the scenario's runs, and cannot be had again
         self._recorded: dict[str, tuple[RunResult, ...]] = {}
         self._json: str | None = None
         self._summary: Mapping[str, Estimate] | None = None
@@ -141,6 +145,9 @@ class Result:
         # A run that has no pages, or no models, has no such table.
         if all(({"pages": "fct", "model": "cwnd"}.get(name, name)) in run.tables for run in self.runs):
             return self.runs
+        if self._changed:
+            asked = "events=True" if name == "events" else 'series="10 ms"'
+            raise Error(f"series {name!r} was not recorded, and a run that was changed is not run again: {asked}")
         key = "events" if name == "events" else "samples"
         if key not in self._recorded:
             from penstock.runs.execute import auto_interval_s, execute

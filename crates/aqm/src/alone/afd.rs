@@ -230,6 +230,10 @@ impl Aqm for Afd {
         size_of_val(self) + self.most * size_of::<((u32, u32), (u32, u64))>()
     }
 
+    fn begin(&mut self, now: Time) {
+        self.next += now.since(Time::ZERO);
+    }
+
     fn go_on(&mut self, before: Self, _: Time) {
         let Afd { shadow, m_fair, m_i, q_old, next, .. } = before;
         (self.shadow, self.m_fair, self.m_i) = (shadow, m_fair, m_i);

@@ -307,6 +307,11 @@ impl Aqm for DocsisPie {
         self.next = now + self.interval;
     }
 
+    fn begin(&mut self, now: Time) {
+        self.next += now.since(Time::ZERO);
+        self.counted.0 = now;
+    }
+
     fn go_on(&mut self, before: Self, _: Time) {
         self.p = before.p;
         self.accu = before.accu;

@@ -732,6 +732,10 @@ impl Aqm for DualPi2 {
         size_of::<Waiting>()
     }
 
+    fn begin(&mut self, now: Time) {
+        self.base.begin(now);
+    }
+
     fn go_on(&mut self, before: Self, _: Time) {
         self.base.go_on(&before.base);
         self.queues = before.queues;

@@ -237,6 +237,10 @@ impl Aqm for FqPie {
         size_of::<Time>() + Isolation::<OfQueue>::PACKET_BYTES
     }
 
+    fn begin(&mut self, now: Time) {
+        self.next += now.since(Time::ZERO);
+    }
+
     fn go_on(&mut self, before: Self, _: Time) {
         self.flows.go_on(before.flows);
         self.awake = before.awake;

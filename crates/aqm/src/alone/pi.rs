@@ -136,6 +136,10 @@ impl Aqm for Pi {
         self.next = now + self.period;
     }
 
+    fn begin(&mut self, now: Time) {
+        self.next += now.since(Time::ZERO);
+    }
+
     fn go_on(&mut self, before: Self, _: Time) {
         self.p = before.p;
         self.q_old = before.q_old;

@@ -221,6 +221,10 @@ impl Aqm for Pi2 {
         size_of::<(u32, Time)>()
     }
 
+    fn begin(&mut self, now: Time) {
+        self.base.begin(now);
+    }
+
     fn go_on(&mut self, before: Self, _: Time) {
         self.base.go_on(&before.base);
         self.waiting = before.waiting;

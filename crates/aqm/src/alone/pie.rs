@@ -547,6 +547,10 @@ impl Aqm for Pie {
         }
     }
 
+    fn begin(&mut self, now: Time) {
+        self.next += now.since(Time::ZERO);
+    }
+
     fn go_on(&mut self, before: Self, _: Time) {
         self.vars = before.vars;
         self.next = before.next;

@@ -201,6 +201,10 @@ impl Aqm for Rem {
         self.next = now + self.period;
     }
 
+    fn begin(&mut self, now: Time) {
+        self.next += now.since(Time::ZERO);
+    }
+
     fn go_on(&mut self, before: Self, _: Time) {
         self.price = before.price;
         self.p = before.p;

@@ -464,6 +464,10 @@ impl Aqm for Sfq {
         size_of::<Waiting>()
     }
 
+    fn begin(&mut self, now: Time) {
+        self.change += now.since(Time::ZERO);
+    }
+
     /// The slots and what waits in them stay, and as many.
     fn go_on(&mut self, before: Self, now: Time) {
         let Sfq { red, depth, limit, quantum, headdrop, perturb, .. } = self;

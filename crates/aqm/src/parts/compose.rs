@@ -189,6 +189,10 @@ impl<P: Profile, A: Adapter<P>> Aqm for Composed<P, A> {
         size_of_val(self) + self.adapter.heap_bytes()
     }
 
+    fn begin(&mut self, now: Time) {
+        self.adapter.start(now);
+    }
+
     fn go_on(&mut self, before: Self, now: Time) {
         let avg = before.estimator.value();
         let same = before.unit.per_pkt == self.unit.per_pkt;

@@ -149,6 +149,11 @@ impl Base {
         self.k * self.p
     }
 
+    /// Begins at `now`, not at time zero.
+    pub fn begin(&mut self, now: Time) {
+        self.next += now.since(Time::ZERO);
+    }
+
     /// Goes on from another.
     pub fn go_on(&mut self, before: &Base) {
         self.p = before.p.min(self.most);

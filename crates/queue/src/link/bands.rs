@@ -7,6 +7,7 @@ use penstock_aqm::Aqm;
 use penstock_units::Time;
 
 /// See the module. Nothing of this is there for a discipline that declares no bands.
+#[derive(Clone)]
 pub(crate) struct Bands {
     names: Vec<String>,
     bands: Vec<Band>,
@@ -15,6 +16,7 @@ pub(crate) struct Bands {
 }
 
 /// One of them.
+#[derive(Clone)]
 pub(crate) struct Band {
     pub(crate) stats: LinkStats,
     /// Packets that wait.

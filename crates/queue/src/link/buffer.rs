@@ -20,6 +20,7 @@ struct Departure {
 }
 
 /// See the module. A lazy link uses `waiting`, an eager one `held`.
+#[derive(Clone)]
 pub(crate) struct Buffer {
     pub(crate) q: Queue,
     limit: u64,
@@ -84,6 +85,34 @@ impl Buffer {
     /// It holds `buffer` from now on.
     pub(crate) fn resize(&mut self, buffer: QueueLen) {
         (self.limit, self.limit_in_bytes) = limit(buffer);
+    }
+
+    /// Another discipline takes over. What waits is in `waiting`.
+    pub(crate) fn renew(&mut self, aqm: &dyn Aqm) {
+        self.held = Held::new(aqm.service());
+        self.held_back = false;
+        self.bands = None;
+        if let Some(series) = &mut self.series {
+            series.renew(aqm);
+        }
+    }
+
+    /// Takes out all that is held, in the order in which it came.
+    pub(crate) fn taken_as_they_came(&mut self) -> Vec<HeldPacket> {
+        self.held.all()
+    }
+
+    /// A packet that was held will start to be sent at `start`: from now on that is known, as it is
+    /// at a lazy link.
+    pub(crate) fn will_start(&mut self, start: Time, h: &HeldPacket) {
+        self.waiting.push(Departure { start, bytes: h.bytes, flow: h.flow });
+        let leaves = Leaves { at: h.at, start, bytes: h.bytes, data: h.data };
+        if let Some(stats) = self.stats.as_deref_mut() {
+            leaves.count(stats, raised(h.arrived_as, h.ecn));
+        }
+        if let Some(series) = &mut self.series {
+            series.will_start(start, &h.at_queue());
+        }
     }
 
     /// Returns when the first waiting packet starts to be sent, where that is known.

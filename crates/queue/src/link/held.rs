@@ -64,6 +64,7 @@ impl HeldPacket {
 }
 
 /// Packets at numbered places; the number is the handle. What was freed last is used first.
+#[derive(Clone)]
 pub(crate) struct Places {
     packets: Vec<HeldPacket>,
     free: Vec<u32>,
@@ -110,6 +111,7 @@ impl Places {
 ///   places. Where a packet is given up those behind it move up; this is why only numbers stand in
 ///   the line. The handle is where in the line a packet stands.
 /// - Of a discipline that orders packets they stand in `places`, and the handle is the place.
+#[derive(Clone)]
 pub(crate) struct Held {
     service: Service,
     fifo: Ring<HeldPacket>,
@@ -157,6 +159,27 @@ impl Held {
             return self.fifo.pop();
         }
         self.line.pop_front().map(|place| self.places.take(place))
+    }
+
+    /// Takes out all packets, in the order in which they came.
+    pub(crate) fn all(&mut self) -> Vec<HeldPacket> {
+        let mut all = Vec::with_capacity(self.len());
+        match self.service {
+            Service::AtArrival | Service::AtDeparture | Service::Draws => {
+                while let Some(packet) = self.first() {
+                    all.push(packet);
+                }
+            }
+            Service::Orders => {
+                let Places { packets, free } = &mut self.places;
+                let mut used = vec![true; packets.len()];
+                free.drain(..).for_each(|place| used[place as usize] = false);
+                all.extend(packets.drain(..).zip(used).filter_map(|(p, used)| used.then_some(p)));
+                // Those of one instant by their places.
+                all.sort_by_key(|p| p.at);
+            }
+        }
+        all
     }
 
     /// Takes out the packet at a place, for a discipline that orders the packets.

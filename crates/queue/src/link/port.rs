@@ -24,6 +24,7 @@ enum Waits {
 }
 
 /// The transmitter, and what waits for it.
+#[derive(Clone)]
 pub(crate) struct Port {
     pub(crate) busy_until: Time,
     /// When something is to be replayed next: the start of a transmission, or what the link does by
@@ -69,6 +70,32 @@ impl Port {
     /// Returns how long before its arrival at the other end a packet of `bytes` began to be sent.
     pub(crate) fn crossing(&self, bytes: u32) -> Duration {
         self.transmitter.alone(bytes) + self.delay
+    }
+
+    /// All that waits at an eager link at `now` will be sent as it came. `told` is told of each
+    /// packet, and what becomes of it.
+    pub(crate) fn send_all(&mut self, now: Time, mut told: impl FnMut(Sent)) {
+        let mut start = match self.waits {
+            Waits::Nothing => return,
+            Waits::Transmitter => self.due,
+            Waits::Shaper => self.transmitter.start(self.busy_until, now),
+        };
+        for h in self.buffer.taken_as_they_came() {
+            if self.busy_until < start {
+                self.transmitter.idle();
+            }
+            self.busy_until = self.transmitter.finish(start, h.bytes);
+            self.buffer.will_start(start, &h);
+            let fate = self.over_the_wire(start, h.ecn);
+            told(Sent { index: h.index, flow: h.flow, bytes: h.bytes, fate });
+            start = self.transmitter.next_start(self.busy_until);
+        }
+        (self.due, self.waits) = (Time::NEVER, Waits::Nothing);
+    }
+
+    /// When its turn comes, as the caller was told, if anything waits.
+    pub(crate) fn due(&self) -> Time {
+        self.due
     }
 
     /// Returns whether the transmitter has nothing to do at `now`.

@@ -35,6 +35,7 @@ fn link(name: &str, ties: bool, loss: f64) -> Link {
         series: Some(Duration::from_millis(50)),
         events: true,
         flows: None,
+        tally: false,
     };
     Link::new(&config, 1, ties, &keep, &Abort::default()).unwrap()
 }

@@ -5,6 +5,7 @@ use penstock_units::{Duration, Framing, Rate, Time, TxClock, BYTE_AT_ONE_BPS};
 use std::sync::Arc;
 
 /// See the module.
+#[derive(Clone)]
 pub(crate) struct Transmitter {
     tx: TxClock,
     /// Steps still to come, the next one last; empty for a constant rate.
@@ -155,6 +156,7 @@ impl Transmitter {
 /// A bucket of tokens, which are time at the link's rate. A packet leaves when the bucket holds the
 /// time that it takes, and takes that out; the bucket fills as time passes, up to `burst`. A packet
 /// that takes more than that leaves when the bucket is full.
+#[derive(Clone)]
 struct Bucket {
     burst: Duration,
     /// When it is full if nothing more is sent.
@@ -178,6 +180,7 @@ impl Bucket {
 /// Where a link stands in its mahimahi trace. An opportunity is used by what waits at its instant:
 /// several packets share one, a large one takes several. What arrives at the very instant is too
 /// late, and bytes that nobody used are lost.
+#[derive(Clone)]
 struct Opportunities {
     trace: Arc<Trace>,
     /// The start of the present round, and its first opportunity that has not been taken.

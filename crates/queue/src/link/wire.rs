@@ -4,6 +4,7 @@ use penstock_units::param::Loss;
 use penstock_units::{Ecn, Rng};
 
 /// A wire that is not just a delay.
+#[derive(Clone)]
 pub(crate) struct Wire {
     loss: Loss,
     bad: bool,

@@ -30,6 +30,7 @@ pub fn check(text: &str) -> bool {
         series: Some(interval),
         events: true,
         groups: true,
+        tally: true,
         pcap: Some(Tap { link: config.bottleneck as u32, out: true }),
     };
     let watched = go(&Config { record, ..config.clone() });
