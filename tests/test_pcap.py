@@ -30,47 +30,6 @@ def read(capture: Path, *columns: str, keep: str = "") -> list[list[str]]:
     return [row.split(",") for row in done.stdout.splitlines()]
 
 
-@pytest.fixture
-def capture(penstock: Command, small: Path) -> Path:
-    done = penstock("run", small, "--pcap", "x.pcap", "--json")
-    assert done.returncode == 0, done.stderr
-    (small.parent / "run.json").write_text(done.stdout, encoding="utf-8")
-    return small.parent / "x.pcap"
-
-
-def test_tshark_reads_valid_tcp(capture: Path) -> None:
-    packets = read(capture, "frame.number", "ip.proto")
-    assert Counter(row[1] for row in packets).keys() == {"6", "17"}
-    assert read(capture, "frame.number", keep="_ws.malformed") == []
-    wrong = 'ip.checksum.status == "Bad" || tcp.checksum.status == "Bad" || udp.checksum.status == "Bad"'
-    assert read(capture, "frame.number", keep=wrong) == []
-    good = read(capture, "frame.number", keep='tcp.checksum.status == "Good"')
-    assert len(good) == len(read(capture, "frame.number", keep="tcp"))
-
-
-def test_every_connection_opens_with_a_handshake(capture: Path) -> None:
-    streams = {row[0] for row in read(capture, "tcp.stream", keep="tcp")}
-    opened = {row[0] for row in read(capture, "tcp.stream", keep="tcp.flags.syn == 1 && tcp.flags.ack == 0")}
-    answered = {row[0] for row in read(capture, "tcp.stream", keep="tcp.flags.syn == 1 && tcp.flags.ack == 1")}
-    assert streams == opened == answered
-    assert len(streams) == 3
-
-
-def test_ecn_bits(capture: Path) -> None:
-    capable = read(capture, "frame.number", keep="tcp.len > 0 && ip.dsfield.ecn == 2")
-    assert len(capable) > 100
-    assert read(capture, "frame.number", keep="tcp.flags.syn == 1 && ip.dsfield.ecn != 0") == []
-    # Negotiation, RFC 3168, 6.1.1.
-    syns = read(capture, "tcp.flags.ack", "tcp.flags.ece", "tcp.flags.cwr", keep="tcp.flags.syn == 1")
-    assert {tuple(row) for row in syns} == {("0", "1", "1"), ("1", "1", "0")}
-    assert read(capture, "frame.number", keep="tcp.len == 0 && ip.dsfield.ecn != 0") == []
-    assert read(capture, "frame.number", keep="udp && ip.dsfield.ecn != 0") == []
-    marked = json.loads((capture.parent / "run.json").read_text(encoding="utf-8"))["runs"][0]["metrics"]["marks_ce"]
-    if marked:
-        assert read(capture, "frame.number", keep="tcp.flags.ece == 1 && tcp.flags.syn == 0")
-        assert read(capture, "frame.number", keep="tcp.flags.cwr == 1 && tcp.flags.syn == 0")
-
-
 # ---- what tshark makes of retransmissions, marks and sizes ---------------------------------------------------------
 
 #: Losses and, where ECN is on, marks; all is over before the end, so that nothing is still on its way to the queue.
@@ -122,7 +81,7 @@ packet = "500 B"
 """
 
 FIELDS = [
-    "frame.number", "frame.len", "ip.src", "ip.dsfield.ecn", "ip.checksum.status", "tcp.checksum.status",
+    "frame.number", "frame.len", "ip.src", "ip.proto", "ip.dsfield.ecn", "ip.checksum.status", "tcp.checksum.status",
     "udp.checksum.status", "_ws.malformed", "tcp.stream", "tcp.seq_raw", "tcp.len", "tcp.flags.syn", "tcp.flags.ack",
     "tcp.flags",
     "tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.analysis.keep_alive",
@@ -142,6 +101,10 @@ class Seen:
         """Frames of which tshark says any of these."""
         return {row["frame.number"] for row in self.rows if any(row[field] for field in fields)}
 
+    def tcp(self) -> list[dict[str, str]]:
+        """The rows of TCP."""
+        return [row for row in self.rows if row["tcp.stream"] != ""]
+
     def segments(self) -> list[dict[str, str]]:
         """What data senders send: SYNs and data."""
 
@@ -160,6 +123,16 @@ class Seen:
                 again.add(row["frame.number"])
             before.add(key)
         return again
+
+
+def header_bits(row: dict[str, str]) -> int:
+    """AE, CWR and ECE of a TCP header as a number."""
+    return int(row["tcp.flags"], 16) >> 6 & 7
+
+
+def header_of(row: dict[str, str]) -> tuple[int, int]:
+    """SYN and ACK of a TCP header."""
+    return int(row["tcp.flags.syn"]), int(row["tcp.flags.ack"])
 
 
 def look(penstock: Command, scenario: Path, *options: str) -> Seen:
@@ -182,6 +155,35 @@ def valid(seen: Seen) -> None:
         assert (row["ip.checksum.status"], row[transport]) == ("1", "1"), row  # 1: good
     assert seen.flagged("tcp.analysis.lost_segment", "tcp.analysis.ack_lost_segment") == set()
     assert seen.flagged("tcp.analysis.zero_window") == set()
+
+
+def test_tshark_reads_valid_tcp(penstock: Command, small: Path) -> None:
+    seen = look(penstock, small)
+    assert {row["ip.proto"] for row in seen.rows} == {"6", "17"}
+    valid(seen)
+
+
+def test_every_connection_opens_with_a_handshake(penstock: Command, small: Path) -> None:
+    rows = look(penstock, small).tcp()
+    streams = {row["tcp.stream"] for row in rows}
+    opened, answered = ({row["tcp.stream"] for row in rows if header_of(row) == (1, ack)} for ack in (0, 1))
+    assert streams == opened == answered
+    assert len(streams) == 3
+
+
+def test_ecn_bits(penstock: Command, small: Path) -> None:
+    seen = look(penstock, small)
+    rows = seen.tcp()
+    data, rest = ([row for row in rows if (row["tcp.len"] != "0") == carries] for carries in (True, False))
+    assert sum(row["ip.dsfield.ecn"] == "2" for row in data) > 100
+    others = rest + [row for row in seen.rows if row["tcp.stream"] == ""]
+    assert {row["ip.dsfield.ecn"] for row in others} == {"0"}
+    # Negotiation, RFC 3168, 6.1.1: AE, CWR and ECE of a SYN and of its answer.
+    syns = [row for row in rows if row["tcp.flags.syn"] == "1"]
+    assert {(row["tcp.flags.ack"], header_bits(row)) for row in syns} == {("0", 0b011), ("1", 0b001)}
+    assert seen.metrics["marks_ce"] > 0
+    said = {header_bits(row) for row in rows if row["tcp.flags.syn"] == "0"}
+    assert {0b001, 0b010} <= said
 
 
 def retransmitted(seen: Seen) -> None:
@@ -239,19 +241,18 @@ def test_retransmissions_are_where_the_simulator_counted_them(
 DUMBBELLS = [file for file in sorted(SCENARIOS.glob("*.toml")) if 'kind = "dumbbell"' in file.read_text("utf-8")]
 
 
-#: Captures of a minute and more, which tshark takes ten seconds to read.
-LARGE = {"browsers", "cake-hosts", "cake-tins", "dualpi2", "hosts", "hull", "mixed-ecn", "sfq", "single-flow"}
-LARGE |= {"unresponsive", "video", "wred"}
+#: What there is in the first seconds; all of a file's run takes tshark up to half a minute to read.
+BEGINNING = ("--set", 'duration="4 s"')
+#: The same of a link of 1 Gbit/s.
+EARLIEST = ("--set", 'duration="0.2 s"')
 
 
-@pytest.mark.parametrize(
-    "file",
-    [pytest.param(file, id=file.stem, marks=pytest.mark.long if file.stem in LARGE else ()) for file in DUMBBELLS],
-)
-def test_shipped_scenarios(penstock: Command, tmp_path: Path, file: Path) -> None:
+@pytest.mark.parametrize("length", [BEGINNING, pytest.param((), marks=pytest.mark.long)], ids=["beginning", "all"])
+@pytest.mark.parametrize("file", DUMBBELLS, ids=lambda file: file.stem)
+def test_shipped_scenarios(penstock: Command, tmp_path: Path, file: Path, length: tuple[str, ...]) -> None:
     scenario = tmp_path / file.name
     shutil.copy(file, scenario)
-    seen = look(penstock, scenario)
+    seen = look(penstock, scenario, *(EARLIEST if length and file.stem == "hull" else length))
     valid(seen)
     # A browser's request is no segment of a sender, but is sent again like one.
     seen.metrics["retransmits"] += seen.metrics.get("request_repeats", 0)
@@ -284,11 +285,6 @@ def test_marks_show_behind_the_queue(penstock: Command, small: Path) -> None:
 
 
 # ---- what the two ends say of marks --------------------------------------------------------------------------------
-
-
-def header_bits(row: dict[str, str]) -> int:
-    """AE, CWR and ECE of a TCP header as a number."""
-    return int(row["tcp.flags"], 16) >> 6 & 7
 
 
 def by_kind(seen: Seen) -> dict[str, list[dict[str, str]]]:
