@@ -129,31 +129,40 @@ def test_one_document_and_nothing_else(penstock: Command, place: Path, name: str
         assert "from the program" in done.stderr
     if name == "evaluate" and "loud.py:Loud" in arguments:
         assert {"imported", "from a child", "dropped", "to the descriptor"} <= set(done.stderr.splitlines())
-        assert found["asked"]["disciplines"] == ["Loud"]
-        answers = [each["answers"]["Loud"] for each in found["questions"]]
-        assert answers
-        assert all(each["answer"] in ("yes", "no", "undecided", "not asked") for each in answers)
-        assert any(math.isfinite(each["value"]["mean"]) for each in answers if each["value"]["mean"] is not None)
-    if name == "evaluate" or name == "reproduce" or name == "tune":
+    if name in SAYS:
         assert penstock(name, *arguments, "--json").stdout == done.stdout, "the same input, the same document"
+    if name in SAYS and arguments != ["--list"]:
+        SAYS[name](found, done.stdout, place)
 
 
-def test_a_tuning_s_document_is_its_file(penstock: Command, place: Path) -> None:
-    done = penstock("tune", *CALLS["tune"][0], "--json")
-    assert (place / "t" / "statement.json").read_text(encoding="utf-8") == done.stdout
-    found = json.loads(done.stdout)
+def _a_tuning_s_document_is_its_file(found: Any, text: str, place: Path) -> None:
+    assert (place / "t" / "statement.json").read_text(encoding="utf-8") == text
     assert [each["name"] for each in found["settings"]].count("tuned") == 3
     assert {each["where"] for each in found["settings"]} == {"range", "other_seeds", "held_out"}
     for each in found["settings"]:
         assert set(each["metrics"]["utilization"]) >= {"mean", "ci95", "n", "low", "high", "condition"}
 
 
-def test_a_claim_s_findings_have_their_intervals(penstock: Command, place: Path) -> None:
-    found = json.loads(penstock("reproduce", *CALLS["reproduce"][0], "--json").stdout)
-    assert place.exists()
+def _a_claim_s_findings_have_their_intervals(found: Any, text: str, place: Path) -> None:
     (paper,) = found["papers"]
     findings = [each for claim in paper["claims"] for each in claim["findings"]]
     assert findings
     for each in findings:
         assert each["verdict"] in ("holds", "does not hold", "undecided", "cannot tell", "not judged")
         assert {"estimate", "low", "high", "n", "unit", "rule"} <= set(each)
+
+
+def _a_loud_discipline_s_answers_are_whole(found: Any, text: str, place: Path) -> None:
+    assert found["asked"]["disciplines"] == ["Loud"]
+    answers = [each["answers"]["Loud"] for each in found["questions"]]
+    assert answers
+    assert all(each["answer"] in ("yes", "no", "undecided", "not asked") for each in answers)
+    assert any(math.isfinite(each["value"]["mean"]) for each in answers if each["value"]["mean"] is not None)
+
+
+#: What else holds of the documents of commands that judge.
+SAYS = {
+    "evaluate": _a_loud_discipline_s_answers_are_whole,
+    "reproduce": _a_claim_s_findings_have_their_intervals,
+    "tune": _a_tuning_s_document_is_its_file,
+}
