@@ -183,4 +183,8 @@ def test_the_lines_that_an_emulation_gives_to_a_shell_are_these() -> None:
     for source in (ROOT / "crates" / "emulate" / "src").glob("*.rs"):
         code = source.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
         lines += re.findall(r'"/bin/sh"\);\s*command\s*\.args\(\["-c", (.+?)(?:, "sh")?\]', code)
-    assert sorted(lines) == [r'"read -r go && exec iperf3 \"$@\""', "line"]
+    assert lines == [r'"read -r go && exec iperf3 \"$@\""']
+    lines = []
+    for source in (ROOT / "python" / "penstock" / "emulation").glob("*.py"):
+        lines += re.findall(r'"-c", .*|"shell": .*', source.read_text(encoding="utf-8"))
+    assert sorted(lines) == ['"-c", client]', '"shell": isinstance(args, str),']

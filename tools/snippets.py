@@ -24,6 +24,10 @@ import console
 
 #: Page and a text of a Python block that is not run; each with its reason.
 LISTED = {
+    (
+        "docs/emulate.md",
+        "ps.network",
+    ): "needs namespaces; tests/test_network.py has it",
     ("docs/evaluate.md", "ps.evaluate"): "takes a minute; tests/test_evaluate.py calls the same",
     ("docs/operators.md", "state.json"): "the file is the reader's own",
     ("docs/scale.md", "SLURMCluster"): "needs SLURM",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getat
 
     from penstock._penstock import RunResult as RunResult
     from penstock._penstock import __version__ as __version__
+    from penstock.emulation.network import network as network
     from penstock.errors import Error as Error
     from penstock.errors import ScenarioError as ScenarioError
     from penstock.errors import SimulationError as SimulationError
@@ -49,6 +50,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getat
 #: Module → the names that this package has from it.
 _NAMES = {
     "_penstock": ("RunResult", "__version__"),
+    "emulation.network": ("network",),
     "errors": ("Error", "ScenarioError", "SimulationError"),
     "judging.estimate": ("Estimate",),
     "evaluation.evaluate": ("evaluate",),

@@ -7,17 +7,19 @@
 //! two sides), [`path`] (access links and bottleneck in virtual time), [`router`] (the loop),
 //! [`flows`] and [`diag`] (what is seen of TCP), [`traffic`], [`transfer`], [`exchange`] with
 //! [`work`], [`stream`] and `connection`, `own`, `programs` and `watch` (what runs on the hosts),
-//! [`session`] (all of it together).
+//! [`control`] (what the caller asks for), [`session`] (all of it together).
 
 #![cfg(target_os = "linux")]
 
 pub mod capture;
 mod connection;
+pub mod control;
 pub mod diag;
 mod error;
 pub mod exchange;
 pub mod flows;
 pub mod frame;
+mod holder;
 mod hosts;
 pub mod links;
 pub mod netns;
@@ -38,6 +40,7 @@ pub mod transfer;
 mod watch;
 pub mod work;
 
+pub use control::Control;
 pub use error::EmulateError;
 pub use options::{Options, Status};
 pub use report::{Emulation, Report};

@@ -12,16 +12,12 @@ pub struct Options {
     pub backend: Option<Backend>,
     /// Do not ask for SCHED_FIFO.
     pub no_fifo: bool,
-    /// The user's own program on the client's side instead of the scenario's traffic; empty: a
-    /// shell.
-    pub client: Option<Vec<String>>,
-    /// The user's own program on the server's side, a line for the shell.
-    pub server: Option<String>,
+    /// The user's own programs run on the hosts instead of the scenario's traffic.
+    pub own: bool,
+    /// One of them is an interactive shell.
+    pub shell: bool,
     /// The bottleneck's forward direction is from the server to the client.
     pub download: bool,
-    /// This process is in the foreground of the terminal on its standard input: the user's own
-    /// program takes that place.
-    pub foreground: bool,
     /// The congestion control that own programs' TCP begins with; `None`: this machine's.
     pub cc: Option<String>,
     /// End own programs after the scenario's duration.
@@ -49,10 +45,4 @@ pub struct Status {
     pub dropped: u64,
     /// Marked.
     pub marked: u64,
-}
-
-impl Status {
-    /// While the run is prepared.
-    pub(crate) const PREPARING: Status =
-        Status { t_s: -1.0, queue_pkts: 0, received: 0, dropped: 0, marked: 0 };
 }

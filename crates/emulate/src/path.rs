@@ -221,8 +221,9 @@ impl Path {
         self.events.peek().map(|Reverse((t, ..))| *t)
     }
 
-    /// Returns how many packets wait at the bottleneck.
-    pub fn waiting(&self) -> u32 {
+    /// Returns how many packets wait at the bottleneck at `now`, up to which everything has happened.
+    pub fn waiting(&mut self, now: Time) -> u32 {
+        self.links[0].advance(now);
         self.links[0].waiting()
     }
 

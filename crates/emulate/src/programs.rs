@@ -6,7 +6,7 @@ use crate::error::EmulateError;
 use crate::exchange::{self, Message, Running};
 use crate::hosts::{Hosts, DEVICE};
 use crate::netns::{Namespace, Privilege};
-use crate::options::{Options, Status};
+use crate::options::Options;
 use crate::own::Own;
 use crate::side::Side;
 use crate::stream::{Carried, Shared, Sockets};
@@ -72,7 +72,7 @@ impl Programs {
         config: &Config,
         options: &Options,
         privilege: Privilege,
-        tell: &mut dyn FnMut(Status) -> bool,
+        alive: &mut dyn FnMut() -> bool,
     ) -> Result<Self, EmulateError> {
         let mut p = Programs {
             listeners: vec![],
@@ -86,8 +86,8 @@ impl Programs {
             mecn_counts: None,
             notes: vec![],
         };
-        if options.client.is_some() || options.server.is_some() {
-            p.own = Some(Own::start(hosts, options, tell)?);
+        if options.own {
+            p.own = Some(Own { shell: options.shell });
             return Ok(p);
         }
         if let Some(betas) = plan.betas {
@@ -104,7 +104,7 @@ impl Programs {
         }
         p.senders(hosts, plan)?;
         p.loops(hosts, plan, config)?;
-        listening(hosts, plan, tell)?;
+        listening(hosts, plan, alive)?;
         Ok(p)
     }
 
@@ -214,9 +214,6 @@ impl Programs {
     /// Starts and stops the programs that are due at `now`. Returns when the next is due.
     pub(crate) fn at(&mut self, now: Time) -> Result<Time, EmulateError> {
         self.listen()?;
-        if let Some(own) = &mut self.own {
-            own.at(now)?;
-        }
         let mut next = Time::NEVER;
         for s in &mut self.senders {
             if s.state == Stage::Waits && s.start <= now {
@@ -237,16 +234,9 @@ impl Programs {
         Ok(next)
     }
 
-    /// Returns whether the user's program has ended.
-    pub(crate) fn ended(&mut self) -> bool {
-        self.own.as_mut().is_some_and(|own| own.ended().is_some())
-    }
-
-    /// Ends all programs. Returns the exit code of the user's, if it ended by itself.
-    pub(crate) fn finish(&mut self) -> Result<Option<i32>, EmulateError> {
-        if let Some(own) = self.own.take() {
-            return own.finish(&mut self.notes);
-        }
+    /// Ends all programs.
+    pub(crate) fn finish(&mut self) {
+        self.own = None;
         if let Some(mut child) = self.mecn.take() {
             drop(child.stdin.take());
             let mut text = String::new();
@@ -264,7 +254,6 @@ impl Programs {
             let _ = child.kill();
             let _ = child.wait();
         }
-        Ok(None)
     }
 }
 
@@ -416,7 +405,7 @@ fn complaint(child: &mut Child) -> String {
 fn listening(
     hosts: &Hosts,
     plan: &TrafficPlan,
-    tell: &mut dyn FnMut(Status) -> bool,
+    alive: &mut dyn FnMut() -> bool,
 ) -> Result<(), EmulateError> {
     let begun = Instant::now();
     let most = Wall::from_secs(10) + Wall::from_millis(100) * plan.flows.len() as u32;
@@ -431,7 +420,7 @@ fn listening(
         if found >= plan.flows.len() {
             return Ok(());
         }
-        if !tell(Status::PREPARING) {
+        if !alive() {
             return Err(EmulateError::Interrupted);
         }
         if begun.elapsed() > most {

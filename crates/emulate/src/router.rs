@@ -15,6 +15,8 @@ use penstock_sim::MAX_TIME;
 use penstock_units::{Duration, Time};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration as Wall;
 
 /// The time for which the right side's answers are waited for at the end: Linux delays an ACK by 40
@@ -23,8 +25,13 @@ const ANSWER: Duration = Duration::from_millis(60);
 /// From when the loop is ready to its clock's zero: the others hear of it in this time.
 const LEAD_NS: u64 = 50_000_000;
 
+/// The time in which the router does what it is asked for, at the longest.
+const ANSWERS: Wall = Wall::from_secs(5);
+
+/// Something that the router does between two packets.
+type Job = Box<dyn FnOnce(&mut Path, Time) + Send>;
+
 /// The state that the router's thread and the others share.
-#[derive(Debug)]
 pub struct Shared {
     /// The end of arrivals, in nanoseconds of the router's clock; may be moved forward.
     pub until_ns: AtomicU64,
@@ -36,6 +43,9 @@ pub struct Shared {
     pub waiting: AtomicU64,
     /// Frames received, dropped, given CE or ECT(1).
     pub counts: [AtomicU64; 3],
+    /// Whether there are jobs.
+    asked: AtomicBool,
+    jobs: Mutex<Vec<Job>>,
 }
 
 impl Shared {
@@ -47,13 +57,37 @@ impl Shared {
             now_ns: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             counts: Default::default(),
+            asked: AtomicBool::new(false),
+            jobs: Mutex::default(),
+        }
+    }
+
+    /// Lets the router do something with its path, where everything has happened up to the time
+    /// that comes along. Returns what that gave; `None` where the router has ended.
+    pub(crate) fn ask<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Path, Time) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (done, gave) = channel();
+        let job = move |path: &mut Path, now| done.send(job(path, now)).unwrap_or(());
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(job));
+        self.asked.store(true, Ordering::Release);
+        gave.recv_timeout(ANSWERS).ok()
+    }
+
+    #[cold]
+    fn work(&self, path: &mut Path, now: Time) {
+        self.asked.store(false, Ordering::Release);
+        let jobs = std::mem::take(&mut *self.jobs.lock().unwrap_or_else(PoisonError::into_inner));
+        for job in jobs {
+            job(path, now);
         }
     }
 
     /// Says how far the router is.
-    fn tell(&self, now: Time, path: &Path) {
+    fn tell(&self, now: Time, path: &mut Path) {
         self.now_ns.store(now.as_nanos(), Ordering::Relaxed);
-        self.waiting.store(u64::from(path.waiting()), Ordering::Relaxed);
+        self.waiting.store(u64::from(path.waiting(now.min(MAX_TIME))), Ordering::Relaxed);
         let c = path.counts();
         for (shared, count) in
             self.counts.iter().zip([c.received, c.dropped, c.made_ce + c.made_ect1])
@@ -195,6 +229,9 @@ impl Loop<'_> {
             let busy = self.take_in(&mut doors, until)?;
             let now = self.now();
             self.path.advance(now.min(MAX_TIME));
+            if self.shared.asked.load(Ordering::Acquire) {
+                self.shared.work(&mut self.path, now.min(MAX_TIME));
+            }
             out.pending.extend(self.path.due());
             if let Some(capture) = self.capture.as_mut().filter(|_| self.capture_out) {
                 for (due, slot) in &out.pending {
@@ -209,7 +246,7 @@ impl Loop<'_> {
                 self.window,
                 || since(zero_ns),
             )?;
-            self.shared.tell(now, &self.path);
+            self.shared.tell(now, &mut self.path);
             let empty = self.path.empty(Side::Left) && self.path.empty(Side::Right);
             if self.shared.stop.load(Ordering::Relaxed) || (doors.open == [false; 2] && empty) {
                 break;

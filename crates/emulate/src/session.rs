@@ -2,8 +2,10 @@
 //! report.
 
 use crate::capture::{self, Recorder, Writer};
+use crate::control::Control;
 use crate::error::EmulateError;
 use crate::flows::Flows;
+use crate::holder::Holder;
 use crate::hosts::{Hosts, ORPHANS};
 use crate::netns::{Namespace, Privilege};
 use crate::options::Options;
@@ -27,8 +29,8 @@ use std::sync::mpsc::{channel, Receiver};
 pub use crate::options::Status;
 
 /// Emulates on this process, which [`crate::netns::isolate`] has prepared and which is the first of
-/// its process namespace: when it ends, everything ends. `tell` is called about ten times a second;
-/// `false` ends the run.
+/// its process namespace: when it ends, everything ends. The caller holds it by `control`. `alive`
+/// is called about ten times a second; `false` ends the run.
 ///
 /// # Errors
 /// Where the scenario or the machine does not allow it, or a program fails.
@@ -37,9 +39,10 @@ pub fn run(
     seed: u64,
     options: &Options,
     privilege: Privilege,
-    tell: &mut dyn FnMut(Status) -> bool,
+    control: Control,
+    alive: &mut dyn FnMut() -> bool,
 ) -> Result<Report, EmulateError> {
-    let own = options.client.is_some() || options.server.is_some();
+    let own = options.own;
     let Prepared { mut config, plan, zero } = prepare(scenario, seed, options, own)?;
     let abort = Abort::default();
     let header = header(&config);
@@ -54,13 +57,18 @@ pub fn run(
         config.groups = 0;
     }
     let (recorder, writer) = start_capture(options, &hosts)?;
-    let mut programs = Programs::start(&hosts, &plan, &config, options, privilege, tell)?;
+    let mut programs = Programs::start(&hosts, &plan, &config, options, privilege, alive)?;
     let transmission = transmission(&config, header);
     let endless = own && !options.limited;
     let until = if endless { penstock_sim::MAX_TIME } else { Time::ZERO + config.duration };
     let congestion_default = if own { Some(hosts.congestion_default()?) } else { None };
     let shared = Shared::new(until);
-    let Hosts { namespaces, ports, backend, .. } = hosts;
+    let Hosts { namespaces, ports, backend } = hosts;
+    let mut holder = Holder::new(control, &namespaces, scenario, &config);
+    if own {
+        holder.hand_over(privilege)?;
+        holder.begins(alive)?;
+    }
     let packet_loop = Loop {
         path,
         ports,
@@ -80,14 +88,15 @@ pub fn run(
         let Ok(zero_ns) = zero.recv() else { return Ok(false) };
         programs.begin(zero_ns);
         watch.begin(zero_ns);
-        watch.run(&shared, &mut programs, &abort, tell, finished)
+        watch.run(&shared, &mut programs, &abort, &mut holder, alive, finished)
     })?;
     // The router has stopped and everything that was under way has arrived: what the kernels say
     // now is final.
     watch.settle()?;
     let log = programs.log()?;
     let device_drops = if backend == Backend::Tun { watch.device_drops() } else { 0 };
-    let exit_code = finish(&namespaces, &mut programs, writer, &watch)?;
+    finish(&namespaces, &mut programs, writer, &watch)?;
+    let Holder { exit_code, notes, .. } = holder;
     let end = Time::from_nanos(shared.until_ns.load(Ordering::Relaxed));
     let facts = Facts {
         privilege,
@@ -100,7 +109,7 @@ pub fn run(
         device_drops,
         congestion_default,
         mecn: programs.mecn_counts.take(),
-        notes: [plan.notes.clone(), std::mem::take(&mut programs.notes)].concat(),
+        notes: [plan.notes.clone(), std::mem::take(&mut programs.notes), notes].concat(),
     };
     Ok(conclude(config, ran, watch.said(), &log, facts))
 }
@@ -146,19 +155,19 @@ fn route(
     ran.map_err(|e| EmulateError::system("the router", e))
 }
 
-/// Ends the hosts, the programs and the capture. Returns the exit code of the user's program.
+/// Ends the hosts, the programs and the capture.
 fn finish(
     namespaces: &[Namespace; 2],
     programs: &mut Programs,
     writer: Option<Writer>,
     watch: &Watch,
-) -> Result<Option<i32>, EmulateError> {
+) -> Result<(), EmulateError> {
     for host in namespaces {
         // Nobody answers any more: what the programs leave unsent is given up at the first chance,
         // and the namespace with it.
         host.sysctl(ORPHANS, "1").map_err(|e| EmulateError::system("ending the hosts", e))?;
     }
-    let exit_code = programs.finish()?;
+    programs.finish();
     if let Some(mismatch) = watch.mismatch(programs.mecn_name) {
         return Err(EmulateError::Program(mismatch));
     }
@@ -168,7 +177,7 @@ fn finish(
             None => EmulateError::system("writing the capture", e),
         })?;
     }
-    Ok(exit_code)
+    Ok(())
 }
 
 /// Runs the router alone, between two existing interfaces of this namespace (left, right), for

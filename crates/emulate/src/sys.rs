@@ -57,6 +57,12 @@ pub(crate) fn set<T>(fd: RawFd, level: libc::c_int, name: libc::c_int, value: T)
     .map(|_| ())
 }
 
+/// Takes over a descriptor that this process has inherited.
+pub(crate) fn inherited(fd: RawFd) -> OwnedFd {
+    // SAFETY: the caller says that nobody else here uses it.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}
+
 /// Opens an AF_PACKET socket on an interface. It sees what arrives there, but not what it sends
 /// itself.
 pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
@@ -266,8 +272,8 @@ fn would_block(e: &io::Error) -> bool {
     matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EINTR | libc::ENOBUFS | libc::ENETDOWN))
 }
 
-/// Waits until one of the descriptors can be read, or the time is over.
-pub fn wait(fds: &[BorrowedFd<'_>], most: Duration) {
+/// Waits until one of the descriptors can be read, or the time is over. Returns whether one can.
+pub fn wait(fds: &[BorrowedFd<'_>], most: Duration) -> bool {
     const MOST: usize = 4;
     // SAFETY: all zeros are valid pollfds.
     let mut polls: [libc::pollfd; MOST] = unsafe { zeroed() };
@@ -285,8 +291,8 @@ pub fn wait(fds: &[BorrowedFd<'_>], most: Duration) {
             fds.len().min(MOST) as libc::nfds_t,
             &timeout,
             std::ptr::null(),
-        )
-    };
+        ) > 0
+    }
 }
 
 /// The scheduling of a thread.
@@ -377,24 +383,92 @@ pub fn enter_on_exec(command: &mut std::process::Command, namespace: RawFd) {
     }
 }
 
-/// Gives a process the terminal on its standard input, in a new process group. The group of its
-/// maker has no number in this process namespace, and a shell that cannot name its group fails.
-/// `jobs` says whether it may be stopped from the terminal, which a shell needs.
-pub fn foreground_on_exec(command: &mut std::process::Command, jobs: bool) {
-    use std::os::unix::process::CommandExt;
-    // SAFETY: between fork and exec it makes system calls alone, which are allowed there.
+/// The terminal for a program that is about to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terminal {
+    /// It has what the caller has.
+    Shared,
+    /// It gets the terminal on its standard input, in a new process group. The caller's group has
+    /// no number in its process namespace, and a shell that cannot name its group fails.
+    Given,
+    /// It may be stopped from there as well: an interactive shell, which needs that.
+    Jobs,
+}
+
+/// Between a fork and its exec: moves this process, which has one thread, into namespaces (those of
+/// processes among them) and goes on as a child there, the program to be. What was forked stays
+/// behind as its keeper: the caller's child, which passes signals on and ends as the program does.
+///
+/// # Errors
+/// If a namespace cannot be entered, or a process cannot be made.
+pub fn enter(namespaces: &[RawFd], terminal: Terminal) -> io::Result<()> {
+    // The mounts of a namespace have a root of their own.
+    let here = std::env::current_dir()?;
+    for namespace in namespaces {
+        // SAFETY: numbers alone; the kernel refuses what is no namespace.
+        check(unsafe { libc::setns(*namespace, 0) })?;
+    }
+    std::env::set_current_dir(&here)?;
+    // SAFETY: the sets and the action live here. This process has one thread, and what follows the
+    // fork in the keeper are system calls on its own memory.
     unsafe {
-        command.pre_exec(move || {
+        let (mut all, mut none): (libc::sigset_t, libc::sigset_t) = (zeroed(), zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::sigemptyset(&raw mut none);
+        check(libc::sigprocmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut()))?;
+        // Where SIGCHLD is ignored the kernel keeps no end.
+        let before = libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        let child = check(libc::fork())?;
+        if child > 0 {
+            keep(child, &all);
+        }
+        die_with_parent();
+        libc::signal(libc::SIGCHLD, before);
+        if terminal != Terminal::Shared {
             check(libc::setpgid(0, 0))?;
             // It asks from the background.
             libc::signal(libc::SIGTTOU, libc::SIG_IGN);
             libc::tcsetpgrp(0, libc::getpid());
             libc::signal(libc::SIGTTOU, libc::SIG_DFL);
-            if !jobs {
+            if terminal == Terminal::Given {
                 // Nobody could let it go on.
                 libc::signal(libc::SIGTSTP, libc::SIG_IGN);
             }
-            Ok(())
-        });
+        }
+        check(libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()))?;
+    }
+    Ok(())
+}
+
+/// Waits for the program, passes on to it what is sent to this process, and ends as it does.
+///
+/// # Safety
+/// This process has one thread, which never needs its files or memory again.
+unsafe fn keep(program: libc::pid_t, all: &libc::sigset_t) -> ! {
+    // What reads from the program waits for the program alone.
+    libc::syscall(libc::SYS_close_range, 0u32, u32::MAX, 0u32);
+    loop {
+        let mut status = 0;
+        if libc::waitpid(program, &raw mut status, libc::WNOHANG) == program {
+            if libc::WIFSIGNALED(status) {
+                let signal = libc::WTERMSIG(status);
+                // It has had its core dump.
+                let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+                libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+                let mut only: libc::sigset_t = zeroed();
+                libc::sigemptyset(&raw mut only);
+                libc::sigaddset(&raw mut only, signal);
+                libc::signal(signal, libc::SIG_DFL);
+                libc::raise(signal);
+                libc::sigprocmask(libc::SIG_UNBLOCK, &raw const only, std::ptr::null_mut());
+            }
+            libc::_exit(libc::WEXITSTATUS(status));
+        }
+        let mut info: libc::siginfo_t = zeroed();
+        let signal = libc::sigwaitinfo(all, &raw mut info);
+        // What a terminal sends, the kernel sends to the whole group: the program has it already.
+        if signal > 0 && signal != libc::SIGCHLD && info.si_code <= 0 {
+            libc::kill(program, signal);
+        }
     }
 }

@@ -4,9 +4,9 @@
 use crate::diag::{Connection, Destroyed, Diag, TcpInfo};
 use crate::error::EmulateError;
 use crate::flows::Known;
+use crate::holder::Holder;
 use crate::hosts::DEVICE;
 use crate::netns::Namespace;
-use crate::options::Status;
 use crate::programs::Programs;
 use crate::report::{FlowFacts, KernelFlow};
 use crate::router::Shared;
@@ -23,8 +23,8 @@ use std::time::{Duration as Wall, Instant};
 
 /// The interval at which the kernels are asked about their connections.
 const ASK: Wall = Wall::from_millis(250);
-/// The interval at which the caller is informed.
-const TELL: Wall = Wall::from_millis(100);
+/// The interval at which the caller may end the run.
+const LOOK: Wall = Wall::from_millis(100);
 /// The time to wait for the last `tcp_info` of all sockets.
 const SETTLE: Wall = Wall::from_secs(1);
 
@@ -105,10 +105,11 @@ impl<'a> Watch<'a> {
         shared: &Shared,
         programs: &mut Programs,
         abort: &Abort,
-        tell: &mut dyn FnMut(Status) -> bool,
+        holder: &mut Holder<'_>,
+        alive: &mut dyn FnMut() -> bool,
         finished: impl Fn() -> bool,
     ) -> Result<bool, EmulateError> {
-        let (mut told, mut asked) = (Instant::now(), Instant::now());
+        let (mut looked, mut asked) = (Instant::now(), Instant::now());
         let mut sample = Time::ZERO;
         loop {
             let now_ns = sys::monotonic_ns();
@@ -120,9 +121,6 @@ impl<'a> Watch<'a> {
             let mut next = if begun { programs.at(now)? } else { Time::ZERO };
             for side in 0..2 {
                 self.hear(side)?;
-            }
-            if programs.ended() {
-                shared.until_ns.fetch_min(now.as_nanos(), Ordering::Relaxed);
             }
             if abort.raised() {
                 shared.stop.store(true, Ordering::Relaxed);
@@ -142,15 +140,20 @@ impl<'a> Watch<'a> {
                 self.ask()?;
                 asked = Instant::now();
             }
-            if told.elapsed() >= TELL {
-                told = Instant::now();
-                if !tell(shared.status((now_ns as f64 - self.zero_ns as f64) / 1e9)) {
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                if !alive() {
                     shared.stop.store(true, Ordering::Relaxed);
                     return Ok(true);
                 }
             }
             let until = Wall::from_nanos(next.since(now).as_nanos()).min(Wall::from_millis(20));
-            std::thread::sleep(until.max(Wall::from_micros(100)));
+            let t_s = (now_ns as f64 - self.zero_ns as f64) / 1e9;
+            if holder.hears(shared, t_s, until.max(Wall::from_micros(100)))? {
+                // It ends now: the request has woken this thread.
+                let now = sys::monotonic_ns().saturating_sub(self.zero_ns);
+                shared.until_ns.fetch_min(now, Ordering::Relaxed);
+            }
         }
     }
 

@@ -84,7 +84,8 @@ fn departures_are_those_of_the_link() {
     }
     // Back: a link of its own, as fast.
     arrive(&mut p, us(10), Side::Right, &datagram(100, Ecn::NotEct, 50));
-    assert_eq!(p.waiting(), 4);
+    assert_eq!(p.waiting(us(10)), 4);
+    assert_eq!(p.waiting(us(10 + 1000)), 3, "one has begun to be sent");
     let found = out(&mut p, us(1_000_000));
     let want = [
         (us(10 + 100 + 1000), Side::Left, 50, Ecn::NotEct),

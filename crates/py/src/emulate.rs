@@ -4,10 +4,12 @@ use crate::errors::SimulationError;
 use crate::run::RunResult;
 use crate::scenario::Scenario;
 use penstock_emulate::netns::{self, Privilege};
-use penstock_emulate::{EmulateError, Options, Report};
+use penstock_emulate::sys::{self, Terminal};
+use penstock_emulate::{Control, EmulateError, Options, Report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
+use std::os::fd::RawFd;
 
 /// Leaves the caller's network. Returns `"root"` or `"user-namespace"`; on failure, raises a
 /// document that says what refuses.
@@ -19,9 +21,8 @@ pub fn emulate_isolate(rootless: bool) -> Result<String, EmulationFailed> {
     }
 }
 
-/// Emulates, in the first process of the process namespace. `tell(t_s, queue_pkts, received,
-/// dropped, marked)` is called about ten times per second; an exception that it raises ends the
-/// run.
+/// Emulates, in the first process of the process namespace. The caller holds it by the socket
+/// `control`.
 #[pyfunction]
 pub fn emulate_run(
     py: Python<'_>,
@@ -29,7 +30,7 @@ pub fn emulate_run(
     seed: u64,
     options: &str,
     privilege: &str,
-    tell: Py<PyAny>,
+    control: RawFd,
 ) -> PyResult<String> {
     let options: Options =
         serde_json::from_str(options).map_err(|e| PyValueError::new_err(e.to_string()))?;
@@ -38,20 +39,29 @@ pub fn emulate_run(
     let mut raised = None;
     let report = py.detach(|| {
         netns::settle();
-        let mut told = |s: penstock_emulate::session::Status| {
-            let answer = Python::attach(|py| {
-                py.check_signals()?;
-                tell.call1(py, (s.t_s, s.queue_pkts, s.received, s.dropped, s.marked)).map(drop)
-            });
-            raised = answer.err();
+        let mut alive = || {
+            raised = Python::attach(|py| py.check_signals()).err();
             raised.is_none()
         };
-        penstock_emulate::run(scenario, seed, &options, privilege, &mut told)
+        let control = Control::inherited(control);
+        penstock_emulate::run(scenario, seed, &options, privilege, control, &mut alive)
     });
     if let Some(error) = raised {
         return Err(error);
     }
     Ok(report.map_err(EmulationFailed)?.to_json())
+}
+
+/// Between a fork and its exec: moves this process into namespaces, and goes on as a child there.
+/// `terminal`: it gets the terminal on its standard input; `jobs`: and may be stopped from there.
+#[pyfunction]
+pub fn emulate_enter(namespaces: Vec<RawFd>, terminal: bool, jobs: bool) -> PyResult<()> {
+    let terminal = match (terminal, jobs) {
+        (false, _) => Terminal::Shared,
+        (true, false) => Terminal::Given,
+        (true, true) => Terminal::Jobs,
+    };
+    Ok(sys::enter(&namespaces, terminal)?)
 }
 
 /// The result and how it went (JSON), from what [`emulate_run`] returned.

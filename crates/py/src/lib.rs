@@ -126,6 +126,7 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     {
         m.add_function(wrap_pyfunction!(emulate::emulate_isolate, m)?)?;
         m.add_function(wrap_pyfunction!(emulate::emulate_run, m)?)?;
+        m.add_function(wrap_pyfunction!(emulate::emulate_enter, m)?)?;
         m.add_function(wrap_pyfunction!(emulate::emulate_report, m)?)?;
     }
     m.add_function(wrap_pyfunction!(probe::probe, m)?)?;

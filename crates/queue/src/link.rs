@@ -160,6 +160,15 @@ impl Link {
         Some(LinkView { stats, mean_rate })
     }
 
+    /// Returns the same of the window up to `now`, before which everything has happened; the link
+    /// goes on.
+    pub fn view_at(&mut self, now: Time, mean_rate: f64) -> Option<LinkView> {
+        self.finish(now);
+        let mut view = self.view(mean_rate)?;
+        view.stats.close(now);
+        Some(view)
+    }
+
     /// Returns the same for each band that the discipline declares, by the band's name.
     pub fn bands(&self, mean_rate: f64) -> Vec<(String, LinkView)> {
         let view = |(name, stats)| (name, LinkView { stats, mean_rate });
