@@ -40,6 +40,7 @@ EXITS = (
 
 #: What `--json` prints: command → its document.
 DOCUMENTS = {
+    "bridge": "A document of `run`, and `emulation`, as of `emulate`.",
     "compare": "`baseline`, `compared` (discipline → a document of `run`), `difference` "
     "(discipline → metric → an estimate of the differences, paired by seed).",
     "config": "`version`, `platform`, `text`. With --to also `values` (each as wanted and as "

@@ -24,6 +24,7 @@ LISTED = {
     "penstock evaluate all *": "takes the better part of an hour",
     "penstock reproduce all*": "accept's `demo` and `reproduce` run it",
     "penstock emulate home.toml --shell": "waits for what the reader types",
+    "sudo penstock bridge *": "needs two interfaces; tests/test_bridge.py makes them",
     "python dumbbell_ns3.py *": "needs ns-3's wheel, 520 MB; the page says what it printed",
     "git clone *": "the scripts are no part of Penstock",
     "make packetdrill *": "the scripts are no part of Penstock",

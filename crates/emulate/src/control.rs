@@ -71,9 +71,9 @@ impl Control {
             let mut part = [0; 4096];
             match self.stream.read(&mut part) {
                 Ok(0) => {
-                    // It asks for nothing more.
+                    // The caller is gone.
                     std::thread::sleep(most);
-                    return Ok(None);
+                    return Ok(Some(Request::End { exit_code: None, notes: vec![] }));
                 }
                 Ok(n) => self.got.extend_from_slice(&part[..n]),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => return Ok(None),

@@ -89,11 +89,14 @@ fn ip(layer: Layer, frame: &[u8]) -> Option<usize> {
     let at = match layer {
         Layer::Ip => 0,
         Layer::Ethernet => {
-            let kind = u16_at(frame, 12)?;
-            if !matches!(kind, 0x0800 | 0x86dd) {
+            let mut at = 12;
+            while matches!(u16_at(frame, at)?, 0x8100 | 0x88a8) {
+                at += 4; // the tag of a VLAN
+            }
+            if !matches!(u16_at(frame, at)?, 0x0800 | 0x86dd) {
                 return None;
             }
-            14
+            at + 2
         }
     };
     matches!(frame.get(at)? >> 4, 4 | 6).then_some(at)

@@ -30,7 +30,8 @@ const BUFFER: &str = "topology.bottleneck.buffer";
 /// The caller of one emulation.
 pub(crate) struct Holder<'a> {
     control: Control,
-    hosts: &'a [Namespace; 2],
+    /// The hosts, where this program has made them.
+    hosts: Option<&'a [Namespace; 2]>,
     /// The scenario with the changes that were made.
     scenario: Scenario,
     config: &'a Config,
@@ -45,7 +46,7 @@ pub(crate) struct Holder<'a> {
 impl<'a> Holder<'a> {
     pub(crate) fn new(
         control: Control,
-        hosts: &'a [Namespace; 2],
+        hosts: Option<&'a [Namespace; 2]>,
         scenario: &Scenario,
         config: &'a Config,
     ) -> Self {
@@ -64,7 +65,7 @@ impl<'a> Holder<'a> {
         if privilege == Privilege::UserNamespace {
             others.push(open("user")?);
         }
-        let all = self.hosts.iter().map(Namespace::fd).chain(&others);
+        let all = self.hosts.into_iter().flatten().map(Namespace::fd).chain(&others);
         let environment = json!({
             "PENSTOCK_CLIENT": ADDRESSES[0][0],
             "PENSTOCK_SERVER": ADDRESSES[1][0],
@@ -83,6 +84,7 @@ impl<'a> Holder<'a> {
                     let said = self.listening(host);
                     self.control.answer(said);
                 }
+                Some(Request::End { .. }) => return Err(EmulateError::Interrupted),
                 Some(_) => self.control.answer(Err("the run has not begun".into())),
                 None if !alive() => return Err(EmulateError::Interrupted),
                 None => {}
@@ -120,7 +122,7 @@ impl<'a> Holder<'a> {
     }
 
     fn listening(&self, host: usize) -> Result<Value, String> {
-        let host = self.hosts.get(host).ok_or("there is no such host")?;
+        let host = self.hosts.and_then(|hosts| hosts.get(host)).ok_or("there is no such host")?;
         let all = host.with(|| Diag::open()?.connections()).map_err(|e| e.to_string())?;
         Ok(all.iter().filter(|c| c.listens).map(|c| json!(c.ports.0)).collect())
     }
@@ -155,13 +157,14 @@ impl<'a> Holder<'a> {
     /// Changes keys of the scenario, now.
     fn set(&mut self, shared: &Shared, pairs: &[(String, String)]) -> Result<(), String> {
         let tunes = |path: &str| {
-            path.strip_prefix("aqm.")
-                .is_some_and(|key| key != "kind" && !key.starts_with("reverse"))
+            path.strip_prefix("aqm.").is_some_and(|key| {
+                !matches!(key, "kind" | "count_in_service") && !key.starts_with("reverse")
+            })
         };
         if let Some((path, _)) = pairs.iter().find(|(path, _)| path != BUFFER && !tunes(path)) {
             return Err(format!(
                 "{path}: it cannot change while packets wait; allowed: {BUFFER}, and the keys of \
-                 [aqm] without kind and reverse"
+                 [aqm] without kind, count_in_service and reverse"
             ));
         }
         let changes: Vec<_> = pairs.iter().map(|(p, v)| (p.as_str(), v.as_str())).collect();

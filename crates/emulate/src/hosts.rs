@@ -100,7 +100,7 @@ fn wires(namespaces: &[Namespace; 2]) -> Result<[Port; 2], EmulateError> {
             links.wire(name, DEVICE, host.fd().as_fd())?;
             links.queue(name, 10_000)?;
             links.up(name)?;
-            Port::on(name)
+            Port::wire(name)
         };
         Ok([one("left", &namespaces[0])?, one("right", &namespaces[1])?])
     };

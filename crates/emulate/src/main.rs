@@ -24,6 +24,7 @@ fn main() {
 mod linux {
     use lexopt::prelude::*;
     use penstock_emulate::session::bridge;
+    use penstock_emulate::Options;
     use penstock_scenario::Scenario;
     use std::error::Error;
     use std::path::PathBuf;
@@ -50,8 +51,13 @@ mod linux {
         let (Some(client), Some(server), "router") = (client, server, word.as_str()) else {
             return Err(usage.into());
         };
-        let scenario = Scenario::from_json(&std::fs::read_to_string(file)?)?;
-        let report = bridge(&scenario, [&client, &server], seed, duration)?;
+        let mut scenario = Scenario::from_json(&std::fs::read_to_string(file)?)?;
+        if let Some(seconds) = duration {
+            scenario = scenario.set("duration", &format!("{seconds} s"))?;
+        }
+        let seed = seed.unwrap_or_else(|| scenario.seed());
+        let options = Options { limited: true, ..Options::default() };
+        let report = bridge(&scenario, [&client, &server], seed, &options, None, &mut || true)?;
         let document = penstock_scenario::document(&scenario, &[&report.result]);
         let mut document: serde_json::Value = serde_json::from_str(&document)?;
         document["emulation"] = serde_json::to_value(&report.emulation)?;

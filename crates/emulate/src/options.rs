@@ -16,6 +16,8 @@ pub struct Options {
     pub own: bool,
     /// One of them is an interactive shell.
     pub shell: bool,
+    /// The interfaces of this machine to stand between, left and right, instead of hosts.
+    pub between: Option<[String; 2]>,
     /// The bottleneck's forward direction is from the server to the client.
     pub download: bool,
     /// The congestion control that own programs' TCP begins with; `None`: this machine's.

@@ -33,6 +33,8 @@ pub struct Port {
     fd: OwnedFd,
     buffers: Vec<Box<[u8]>>,
     lengths: [usize; BATCH],
+    /// The longest frame that an MTU of 1500 allows.
+    most: usize,
 }
 
 /// The number of frames that one call reads.
@@ -42,12 +44,27 @@ impl Port {
     /// Makes a port from a descriptor of that kind.
     pub fn new(backend: Backend, fd: OwnedFd) -> Self {
         let buffers = (0..BATCH).map(|_| vec![0; SLOT].into()).collect();
-        Port { backend, fd, buffers, lengths: [0; BATCH] }
+        Port { backend, fd, buffers, lengths: [0; BATCH], most: 1514 }
     }
 
-    /// Opens a raw socket on an interface of this namespace.
-    pub fn on(interface: &str) -> io::Result<Self> {
+    /// Opens a raw socket on this end of a wire.
+    pub fn wire(interface: &str) -> io::Result<Self> {
         Ok(Port::new(Backend::Packet, sys::packet_socket(sys::interface(interface)?)?))
+    }
+
+    /// Opens a raw socket on an interface that leads to any hosts: it takes the frames for all of
+    /// them, and keeps the tags of their VLANs. When it is closed, the interface is as before.
+    pub fn on(interface: &str) -> io::Result<Self> {
+        let index = sys::interface(interface)?;
+        let fd = sys::packet_socket(index)?;
+        sys::promiscuous(&fd, index)?;
+        sys::report_tags(&fd)?;
+        Ok(Port { most: 1518, ..Port::new(Backend::Packet, fd) })
+    }
+
+    /// The length of the longest frame that is a whole packet.
+    pub fn most(&self) -> usize {
+        self.most
     }
 
     /// Returns the descriptor, to wait on.
@@ -58,7 +75,12 @@ impl Port {
     /// Reads the frames that are there, at most [`BATCH`]. [`Port::hand_over`] gives them out.
     pub fn receive(&mut self) -> io::Result<usize> {
         if self.backend == Backend::Packet {
-            return sys::receive(self.fd.as_fd(), &mut self.buffers, &mut self.lengths);
+            return sys::receive(
+                self.fd.as_fd(),
+                &mut self.buffers,
+                &mut self.lengths,
+                self.most > 1514,
+            );
         }
         for (n, buffer) in self.buffers.iter_mut().enumerate() {
             match sys::read(self.fd.as_fd(), buffer)? {

@@ -297,7 +297,7 @@ impl Loop<'_> {
                 let slot = self.path.take();
                 let s = self.path.slot(slot);
                 s.len = self.ports[at].hand_over(i, &mut s.bytes);
-                doors.oversized += u64::from(s.len > 1514);
+                doors.oversized += u64::from(s.len > self.ports[at].most());
                 if let Some(capture) = self.capture.as_mut().filter(|_| !self.capture_out) {
                     capture.frame(now, &s.bytes[..s.len]);
                 }

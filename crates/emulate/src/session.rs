@@ -15,6 +15,7 @@ use crate::programs::Programs;
 use crate::report::{self, Emulation, Report, Window, LATE_AT_LEAST};
 use crate::router::{Loop, Ran, Shared};
 use crate::side::Side;
+use crate::sys::{self, WholeFrames};
 use crate::traffic::{self, TrafficPlan};
 use crate::watch::{Said, Watch};
 use crate::work::Log;
@@ -25,8 +26,12 @@ use penstock_units::{Duration, Time, TxClock};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{channel, Receiver};
+use std::time::Duration as Wall;
 
 pub use crate::options::Status;
+
+/// The interval at which a caller without programs is heard.
+const LOOK: Wall = Wall::from_millis(20);
 
 /// Emulates on this process, which [`crate::netns::isolate`] has prepared and which is the first of
 /// its process namespace: when it ends, everything ends. The caller holds it by `control`. `alive`
@@ -56,7 +61,7 @@ pub fn run(
         config.flows.clear();
         config.groups = 0;
     }
-    let (recorder, writer) = start_capture(options, &hosts)?;
+    let (recorder, writer) = start_capture(options, hosts.backend)?;
     let mut programs = Programs::start(&hosts, &plan, &config, options, privilege, alive)?;
     let transmission = transmission(&config, header);
     let endless = own && !options.limited;
@@ -64,7 +69,7 @@ pub fn run(
     let congestion_default = if own { Some(hosts.congestion_default()?) } else { None };
     let shared = Shared::new(until);
     let Hosts { namespaces, ports, backend } = hosts;
-    let mut holder = Holder::new(control, &namespaces, scenario, &config);
+    let mut holder = Holder::new(control, Some(&namespaces), scenario, &config);
     if own {
         holder.hand_over(privilege)?;
         holder.begins(alive)?;
@@ -117,11 +122,11 @@ pub fn run(
 /// Starts the capture, if one was asked for.
 fn start_capture(
     options: &Options,
-    hosts: &Hosts,
+    backend: Backend,
 ) -> Result<(Option<Recorder>, Option<Writer>), EmulateError> {
     let Some(file) = &options.pcap else { return Ok((None, None)) };
     let started = std::fs::File::create(file)
-        .and_then(|file| capture::start(file, hosts.backend.layer()))
+        .and_then(|file| capture::start(file, backend.layer()))
         .map_err(|e| EmulateError::system("opening the capture", e))?;
     Ok((Some(started.0), Some(started.1)))
 }
@@ -171,73 +176,100 @@ fn finish(
     if let Some(mismatch) = watch.mismatch(programs.mecn_name) {
         return Err(EmulateError::Program(mismatch));
     }
-    if let Some(writer) = writer {
-        writer.finish().map_err(|e| match e.raw_os_error() {
-            Some(errno) => EmulateError::Capture(errno),
-            None => EmulateError::system("writing the capture", e),
-        })?;
-    }
-    Ok(())
+    finish_capture(writer)
 }
 
-/// Runs the router alone, between two existing interfaces of this namespace (left, right), for
-/// `seconds` or the scenario's duration, with `seed` or the scenario's. The scenario's traffic is
-/// not started. Flows come from elsewhere and are told apart as they come.
+fn finish_capture(writer: Option<Writer>) -> Result<(), EmulateError> {
+    let Some(writer) = writer else { return Ok(()) };
+    writer.finish().map_err(|e| match e.raw_os_error() {
+        Some(errno) => EmulateError::Capture(errno),
+        None => EmulateError::system("writing the capture", e),
+    })
+}
+
+/// Runs the router alone, between two existing interfaces of this namespace (left, right): until
+/// the caller ends it, or with [`Options::limited`] for the scenario's duration. The scenario's
+/// traffic is not started. Flows come from elsewhere and are told apart as they come.
 ///
 /// # Errors
 /// As for [`run`].
 pub fn bridge(
     scenario: &Scenario,
     interfaces: [&str; 2],
-    seed: Option<u64>,
-    seconds: Option<f64>,
+    seed: u64,
+    options: &Options,
+    control: Option<Control>,
+    alive: &mut dyn FnMut() -> bool,
 ) -> Result<Report, EmulateError> {
-    let options = Options { limited: true, ..Options::default() };
-    let seed = seed.unwrap_or_else(|| scenario.seed());
-    let Prepared { mut config, plan, zero } = prepare(scenario, seed, &options, true)?;
-    if let Some(seconds) = seconds {
-        config.duration = Duration::from_secs_f64(seconds);
-        config.measure_to = config.measure_to.min(Time::ZERO + config.duration);
-    }
+    let Prepared { mut config, plan, zero } = prepare(scenario, seed, options, true)?;
     let open = |name: &str| {
-        Port::on(name).map_err(|e| EmulateError::system(format!("interface {name}"), e))
+        Port::on(name).map_err(|e| match e.raw_os_error() {
+            Some(libc::EPERM) => EmulateError::Refused(format!(
+                "interface {name}: reading and sending its frames needs root (CAP_NET_RAW, CAP_NET_ADMIN)"
+            )),
+            _ => EmulateError::system(format!("interface {name}"), e),
+        })
     };
     let ports = [open(interfaces[0])?, open(interfaces[1])?];
-    let header = header(&config);
+    let whole = |name| WholeFrames::on(name).map_err(|e| EmulateError::system(name, e));
+    let _whole = [whole(interfaces[0])?, whole(interfaces[1])?];
+    let (abort, header) = (Abort::default(), header(&config));
     let flows = Flows::new(vec![], (config.measure_from, config.measure_to), header);
-    let path = Path::new(&config, Backend::Packet.layer(), &Abort::default(), flows)
+    let path = Path::new(&config, Backend::Packet.layer(), &abort, flows)
         .map_err(|e| EmulateError::Scenario(e.to_string()))?;
     config.flows.clear();
     config.groups = 0;
-    let end = Time::ZERO + config.duration;
+    let (recorder, writer) = start_capture(options, Backend::Packet)?;
     let transmission = transmission(&config, header);
-    let shared = Shared::new(end);
-    let ran = Loop {
+    let until = if options.limited { Time::ZERO + config.duration } else { penstock_sim::MAX_TIME };
+    let shared = Shared::new(until);
+    let mut holder = control.map(|control| Holder::new(control, None, scenario, &config));
+    let packet_loop = Loop {
         path,
         ports,
-        fifo: true,
+        fifo: !options.no_fifo,
         bound: transmission,
         valid_bound: transmission.max(LATE_AT_LEAST),
         window: (config.measure_from, config.measure_to),
-        capture: None,
-        capture_out: false,
+        capture: recorder,
+        capture_out: options.pcap_out,
         shared: &shared,
         zero_ns: u64::MAX,
-    }
-    .run(|_| ())
-    .map_err(|e| EmulateError::system("the router", e))?;
+    };
+    let ran = route(packet_loop, &abort, |zero, finished| {
+        let Ok(zero_ns) = zero.recv() else { return Ok(false) };
+        while !finished() {
+            if abort.raised() {
+                shared.stop.store(true, Ordering::Relaxed);
+            }
+            if !alive() {
+                shared.stop.store(true, Ordering::Relaxed);
+                return Ok(true);
+            }
+            let Some(holder) = &mut holder else {
+                std::thread::sleep(LOOK);
+                continue;
+            };
+            let since = || sys::monotonic_ns() as f64 - zero_ns as f64;
+            if holder.hears(&shared, since() / 1e9, LOOK)? {
+                shared.until_ns.fetch_min(since().max(0.0) as u64, Ordering::Relaxed);
+            }
+        }
+        Ok(false)
+    })?;
+    finish_capture(writer)?;
     let facts = Facts {
         privilege: Privilege::Root,
         backend: Backend::Packet,
         header,
         transmission,
         exit_code: None,
-        end,
+        end: Time::from_nanos(shared.until_ns.load(Ordering::Relaxed)),
         zero,
         device_drops: 0,
         congestion_default: None,
         mecn: None,
-        notes: plan.notes.clone(),
+        notes: [plan.notes, holder.map(|h| h.notes).unwrap_or_default()].concat(),
     };
     Ok(conclude(config, ran, Said::default(), &Log::default(), facts))
 }

@@ -95,6 +95,22 @@ pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
+/// Lets an AF_PACKET socket have the frames for other hosts as well, as long as it is open.
+pub fn promiscuous(fd: &OwnedFd, interface: u32) -> io::Result<()> {
+    let request = libc::packet_mreq {
+        mr_ifindex: interface as i32,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set(fd.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, request)
+}
+
+/// Lets an AF_PACKET socket say beside a frame which VLAN's tag the kernel took out of it.
+pub fn report_tags(fd: &OwnedFd) -> io::Result<()> {
+    set(fd.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_AUXDATA, 1i32)
+}
+
 /// Returns how many frames the kernel dropped because the socket was full, since the last call.
 pub fn packet_drops(fd: BorrowedFd<'_>) -> u64 {
     // SAFETY: all zeros are a valid tpacket_stats, which the kernel fills.
@@ -139,7 +155,23 @@ pub fn tun(name: &str) -> io::Result<OwnedFd> {
 pub fn no_offload(name: &str) -> io::Result<()> {
     const ETHTOOL_STXCSUM: u32 = 0x17;
     const ETHTOOL_SGSO: u32 = 0x24;
-    const ETHTOOL_SGRO: u32 = 0x2c;
+    // Without the first there is no connection; the others only save work.
+    ethtool(name, ETHTOOL_STXCSUM, 0)?;
+    for cmd in [ETHTOOL_SGSO, ETHTOOL_SGRO] {
+        let _ = ethtool(name, cmd, 0);
+    }
+    Ok(())
+}
+
+const ETHTOOL_GFLAGS: u32 = 0x25;
+const ETHTOOL_SFLAGS: u32 = 0x26;
+const ETHTOOL_GGRO: u32 = 0x2b;
+const ETHTOOL_SGRO: u32 = 0x2c;
+/// Large receive offload among the flags.
+const ETH_FLAG_LRO: u32 = 1 << 15;
+
+/// Asks the driver of an interface in this namespace for a number, or gives it one.
+fn ethtool(name: &str, cmd: u32, data: u32) -> io::Result<u32> {
     #[repr(C)]
     struct Value {
         cmd: u32,
@@ -153,39 +185,112 @@ pub fn no_offload(name: &str) -> io::Result<()> {
             0,
         ))?)
     };
-    for cmd in [ETHTOOL_STXCSUM, ETHTOOL_SGSO, ETHTOOL_SGRO] {
-        let mut value = Value { cmd, data: 0 };
-        // SAFETY: the request points to a value of the kind that the command takes, and both live
-        // here.
-        let result = unsafe {
-            let mut request: libc::ifreq = zeroed();
-            for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1))
-            {
-                *to = from as libc::c_char;
-            }
-            request.ifr_ifru.ifru_data = (&raw mut value).cast();
-            check(libc::ioctl(fd.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request))
-        };
-        // Without the first there is no connection; the others only save work.
-        if cmd == ETHTOOL_STXCSUM {
-            result?;
+    let mut value = Value { cmd, data };
+    // SAFETY: the request points to a value of the kind that the command takes, and both live here.
+    unsafe {
+        let mut request: libc::ifreq = zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+            *to = from as libc::c_char;
         }
+        request.ifr_ifru.ifru_data = (&raw mut value).cast();
+        check(libc::ioctl(fd.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request))?;
     }
-    Ok(())
+    Ok(value.data)
 }
 
-/// Reads up to `buffers.len()` frames, and puts the length of each into `lengths`. Returns their
-/// number, which may be 0.
+/// An interface puts no packets together (GRO, LRO) as long as this lives. Then it does as before.
+pub struct WholeFrames {
+    name: String,
+    /// What was on.
+    gro: bool,
+    flags: Option<u32>,
+}
+
+impl WholeFrames {
+    /// For an interface in this namespace.
+    pub fn on(name: &str) -> io::Result<Self> {
+        // A driver that knows neither has nothing to turn off.
+        let gro = ethtool(name, ETHTOOL_GGRO, 0).is_ok_and(|on| on != 0);
+        let flags = ethtool(name, ETHTOOL_GFLAGS, 0).ok().filter(|f| f & ETH_FLAG_LRO != 0);
+        let whole = WholeFrames { name: name.into(), gro, flags };
+        if gro {
+            ethtool(name, ETHTOOL_SGRO, 0)?;
+        }
+        if let Some(flags) = flags {
+            ethtool(name, ETHTOOL_SFLAGS, flags & !ETH_FLAG_LRO)?;
+        }
+        Ok(whole)
+    }
+}
+
+impl Drop for WholeFrames {
+    fn drop(&mut self) {
+        // An interface that is gone has nothing to be put back.
+        if self.gro {
+            let _ = ethtool(&self.name, ETHTOOL_SGRO, 1);
+        }
+        if let Some(flags) = self.flags {
+            let _ = ethtool(&self.name, ETHTOOL_SFLAGS, flags);
+        }
+    }
+}
+
+/// Room for one `tpacket_auxdata` beside a frame.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Beside([u8; 48]);
+
+/// Puts the tag of a VLAN, which the kernel took out, back into a frame. Returns its length.
+fn tagged(message: &libc::msghdr, frame: &mut [u8], length: usize) -> usize {
+    const ADDRESSES: usize = 12;
+    let size = size_of::<libc::tpacket_auxdata>();
+    // SAFETY: the kernel has filled the control buffer that the message points to, which is aligned
+    // and lives; an auxdata is plain numbers.
+    let aux: libc::tpacket_auxdata = unsafe {
+        let head = libc::CMSG_FIRSTHDR(message);
+        if head.is_null()
+            || (*head).cmsg_level != libc::SOL_PACKET
+            || (*head).cmsg_type != libc::PACKET_AUXDATA
+            || ((*head).cmsg_len as usize) < libc::CMSG_LEN(size as u32) as usize
+        {
+            return length;
+        }
+        libc::CMSG_DATA(head).cast::<libc::tpacket_auxdata>().read_unaligned()
+    };
+    if aux.tp_status & libc::TP_STATUS_VLAN_VALID == 0 || length + 4 > frame.len() {
+        return length;
+    }
+    let kind = if aux.tp_status & libc::TP_STATUS_VLAN_TPID_VALID == 0 {
+        libc::ETH_P_8021Q as u16
+    } else {
+        aux.tp_vlan_tpid
+    };
+    frame.copy_within(ADDRESSES..length, ADDRESSES + 4);
+    frame[ADDRESSES..ADDRESSES + 2].copy_from_slice(&kind.to_be_bytes());
+    frame[ADDRESSES + 2..ADDRESSES + 4].copy_from_slice(&aux.tp_vlan_tci.to_be_bytes());
+    length + 4
+}
+
+/// Reads up to `buffers.len()` frames, and puts the length of each into `lengths`. With `tags`,
+/// those of VLANs are put back. Returns the number of frames, which may be 0.
 pub fn receive(
     fd: BorrowedFd<'_>,
     buffers: &mut [Box<[u8]>],
     lengths: &mut [usize],
+    tags: bool,
 ) -> io::Result<usize> {
     const MOST: usize = 64;
     let n = buffers.len().min(MOST);
     // SAFETY: all zeros are valid mmsghdrs and iovecs (no name, no control, no buffers).
     let (mut vectors, mut messages): ([libc::iovec; MOST], [libc::mmsghdr; MOST]) =
         unsafe { (zeroed(), zeroed()) };
+    let mut beside = [Beside([0; 48]); MOST];
+    if tags {
+        for (message, beside) in messages.iter_mut().zip(&mut beside) {
+            message.msg_hdr.msg_control = beside.0.as_mut_ptr().cast();
+            message.msg_hdr.msg_controllen = beside.0.len() as _;
+        }
+    }
     for ((vector, message), buffer) in vectors.iter_mut().zip(&mut messages).zip(buffers.iter_mut())
     {
         *vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -204,8 +309,13 @@ pub fn receive(
     };
     match check(result) {
         Ok(got) => {
-            for (length, message) in lengths.iter_mut().zip(&messages[..got as usize]) {
+            for ((length, message), buffer) in
+                lengths.iter_mut().zip(&messages[..got as usize]).zip(buffers)
+            {
                 *length = message.msg_len as usize;
+                if tags {
+                    *length = tagged(&message.msg_hdr, buffer, *length);
+                }
             }
             Ok(got as usize)
         }

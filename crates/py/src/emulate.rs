@@ -4,6 +4,7 @@ use crate::errors::SimulationError;
 use crate::run::RunResult;
 use crate::scenario::Scenario;
 use penstock_emulate::netns::{self, Privilege};
+use penstock_emulate::session::bridge;
 use penstock_emulate::sys::{self, Terminal};
 use penstock_emulate::{Control, EmulateError, Options, Report};
 use pyo3::exceptions::PyValueError;
@@ -21,7 +22,8 @@ pub fn emulate_isolate(rootless: bool) -> Result<String, EmulationFailed> {
     }
 }
 
-/// Emulates, in the first process of the process namespace. The caller holds it by the socket
+/// Emulates, in the first process of the process namespace; or between two interfaces, in a process
+/// of its own. The caller holds it by the socket
 /// `control`.
 #[pyfunction]
 pub fn emulate_run(
@@ -38,12 +40,16 @@ pub fn emulate_run(
     let scenario = &scenario.get().inner;
     let mut raised = None;
     let report = py.detach(|| {
-        netns::settle();
         let mut alive = || {
             raised = Python::attach(|py| py.check_signals()).err();
             raised.is_none()
         };
         let control = Control::inherited(control);
+        if let Some([left, right]) = &options.between {
+            let (between, control) = ([left.as_str(), right.as_str()], Some(control));
+            return bridge(scenario, between, seed, &options, control, &mut alive);
+        }
+        netns::settle();
         penstock_emulate::run(scenario, seed, &options, privilege, control, &mut alive)
     });
     if let Some(error) = raised {

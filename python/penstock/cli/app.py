@@ -22,6 +22,7 @@ from penstock.errors import Error
 #: Each command with its line of help. Its module in this package is loaded when it is used, so that `penstock --help`
 #: loads neither Arrow nor the papers; a test compares the lines with what the modules say.
 COMMANDS = {
+    "bridge": "Put FILE's bottleneck between two interfaces.",
     "compare": "Run FILE under several disciplines, paired by seed.",
     "config": "Write FILE's queue as a router takes it, or read one.",
     "emulate": "Run FILE on real packets, between two namespaces.",

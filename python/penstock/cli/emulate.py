@@ -8,15 +8,12 @@ from pathlib import Path
 import click
 
 from penstock import emulation
-from penstock.cli import options
-from penstock.cli.inputs import assignments, check_writable, seconds_of, series_interval
-from penstock.cli.output import EXIT_SIGNAL, alone, fail, report, warn, whole, write_result
+from penstock.cli import options, real
+from penstock.cli.inputs import check_writable, series_interval
+from penstock.cli.output import EXIT_SIGNAL, alone, fail
 from penstock.emulation.ends import Signalled, heard
 from penstock.emulation.screen import Screen
-from penstock.emulation.table import emulated_table
 from penstock.errors import ScenarioError
-from penstock.model.discipline import discipline
-from penstock.model.scenario import Scenario
 
 
 @click.command("emulate")
@@ -35,18 +32,12 @@ from penstock.model.scenario import Scenario
 @options.as_json()
 @options.out("Write the document and series there.")
 @options.series()
-@click.option("--pcap", type=options.PATH, metavar="FILE", help="Capture packets.")
-@click.option(
-    "--pcap-link",
-    type=options.Word(["bottleneck", "bottleneck:out"]),
-    default="bottleneck",
-    show_default=True,
-    help="Packets as they arrive at the router, or with :out as they leave it, with the marks that it makes.",
-)
-@click.option("--live", is_flag=True, help="Draw the queue while it runs.")
+@real.pcap
+@real.pcap_link
+@real.live
 @options.rootless
 @click.option("--backend", type=options.Word(["tun", "packet"]), help="Default: TUN where it may be opened.")
-@click.option("--no-fifo", is_flag=True, help="Do not ask for real-time scheduling.")
+@real.no_fifo
 def command(
     file: str,
     program: tuple[str, ...],
@@ -79,14 +70,7 @@ def command(
     """
     if sum((bool(program), client is not None, shell)) > 1:
         raise ScenarioError("--client, --shell and a program after -- exclude each other")
-    wanted = assignments(changes, "--set")
-    if duration is not None:
-        if seconds_of("--duration", duration) <= 0:
-            raise ScenarioError(f"--duration {duration!r}: must be above 0 s")
-        wanted["duration"] = duration
-    found = None if aqm is None else discipline(aqm, "--aqm")
-    scenario, has_traffic = Scenario.load_link(file, wanted, () if found is None else (found,))
-    scenario = scenario if found is None else scenario.with_aqm(found)
+    scenario, has_traffic = real.link(file, duration, aqm, changes)
     scenario = scenario.recording(links=links, groups=groups)
     own = _program(program, client, shell or (server is not None) or not has_traffic)
     interval = series_interval(scenario, series, out)
@@ -110,12 +94,7 @@ def command(
             )
     except Signalled as signalled:
         return fail(f"ended by {signalled}", EXIT_SIGNAL + signalled.number)
-    try:
-        if out is not None:
-            write_result(out, result)
-    finally:  # what took real time is shown, also where the disk is full
-        report(as_json, result.json, lambda: whole(emulated_table(result), result, links=links))
-        warn(result.warnings)
+    real.show(as_json, out, result, links=links)
     code: int | None = result.emulation["exit_code"]
     return code or 0
 

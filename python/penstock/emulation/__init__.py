@@ -4,6 +4,7 @@ The queue is the simulator's own, discipline included; `penstock_emulate` (Rust)
 in processes of its own, which die together: the caller's network is never touched.
 """
 
+from penstock.emulation.bridge import bridge as bridge
 from penstock.emulation.emulated import Emulated as Emulated
 from penstock.emulation.network import Network as Network
 from penstock.emulation.network import mecn_program as mecn_program

@@ -48,12 +48,12 @@ class Options:
 
 @contextlib.contextmanager
 def held(
-    scenario: Scenario, seed: int | None, options: Options, *, lent: bool = False, **more: bool
+    scenario: Scenario, seed: int | None, options: Options, *, lent: bool = False, **more: Any
 ) -> Iterator[Processes]:
     """An emulation, from before its clock starts to its end.
 
     lent: a program gets the terminal on standard input.
-    more: the core's options: `own`, `shell`, `limited`.
+    more: the core's options: `own`, `shell`, `limited`, `between`.
     """
     if not sys.platform.startswith("linux"):
         raise EmulationError("emulation needs Linux: network namespaces hold its hosts")
@@ -78,7 +78,8 @@ def held(
             # The processes inherit the descriptor: the name under which the file is written may be out of their sight.
             said["pcap"] = f"/proc/self/fd/{stack.enter_context(replacing(Path(options.pcap))).fileno()}"
         seed = scenario.seed if seed is None else seed
-        made = processes(scenario, seed, json.dumps(said), rootless=options.rootless, lent=lent)
+        here = "between" in more
+        made = processes(scenario, seed, json.dumps(said), here=here, rootless=options.rootless, lent=lent)
         yield stack.enter_context(made)
 
 

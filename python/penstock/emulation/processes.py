@@ -178,10 +178,13 @@ class Processes:
 
 
 @contextlib.contextmanager
-def processes(scenario: Scenario, seed: int, options: str, *, rootless: bool, lent: bool) -> Iterator[Processes]:
+def processes(
+    scenario: Scenario, seed: int, options: str, *, here: bool, rootless: bool, lent: bool
+) -> Iterator[Processes]:
     """An emulation in a process outside the caller's network, and the first of a process namespace below that. After
     the block it has ended.
 
+    here: in one process in the caller's network.
     lent: a program gets the terminal on standard input.
     """
     for stream in (sys.stdout, sys.stderr):
@@ -196,6 +199,8 @@ def processes(scenario: Scenario, seed: int, options: str, *, rootless: bool, le
             pid = os.fork()
             if pid == 0:
                 mine.close()
+                if here:
+                    _inner(scenario, seed, options, "root", answer.fileno(), theirs.detach())
                 _outer(scenario, seed, options, rootless, parent, answer.fileno(), theirs)
             theirs.close()
             held = Processes(ends.Child(pid), mine, answer)
@@ -231,7 +236,7 @@ def _outer(
 
 
 def _inner(scenario: Scenario, seed: int, options: str, privilege: str, answer: int, control: int) -> None:
-    """Runs in the second child: emulates. Never returns."""
+    """Runs in the second child, or in the only one: emulates. Never returns."""
     code = 1
     try:
         signal.signal(signal.SIGTERM, _terminated)

@@ -96,12 +96,17 @@ def emulate(
             if own:
                 _programs(made, words, server, lent, progress)
             else:
-                while not select.select([made], [], [], LOOK_S)[0]:
-                    if progress is not None:
-                        progress(Status(**made.ask("status")))
+                watched(made, progress)
         except EndedError:
             pass  # its answer says why
         return emulated(base, made.result())
+
+
+def watched(made: Processes, progress: Progress | None) -> None:
+    """Waits for the end of an emulation without programs."""
+    while not select.select([made], [], [], LOOK_S)[0]:
+        if progress is not None:
+            progress(Status(**made.ask("status")))
 
 
 def _read(file: str | Path, own: bool) -> Scenario:
