@@ -65,7 +65,7 @@ impl Control {
     pub(crate) fn wait(&mut self, most: Wall) -> Result<Option<Request>, EmulateError> {
         let failed = |e| EmulateError::system("the caller's socket", e);
         if !self.got.contains(&b'\n') {
-            if !sys::wait(&[self.stream.as_fd()], most) {
+            if sys::wait(&[self.stream.as_fd()], most) == [false; 2] {
                 return Ok(None);
             }
             let mut part = [0; 4096];

@@ -220,7 +220,7 @@ impl Loop<'_> {
         self.zero_ns = sys::monotonic_ns() + LEAD_NS;
         begin(self.zero_ns);
         let mut out = Out::default();
-        let mut doors = Doors { open: [true; 2], answered: None, oversized: 0 };
+        let mut doors = Doors { open: [true; 2], ready: [true; 2], answered: None, oversized: 0 };
         while sys::monotonic_ns() < self.zero_ns {
             sys::wait(&[], Wall::from_nanos(self.zero_ns.saturating_sub(sys::monotonic_ns())));
         }
@@ -251,9 +251,7 @@ impl Loop<'_> {
             if self.shared.stop.load(Ordering::Relaxed) || (doors.open == [false; 2] && empty) {
                 break;
             }
-            if !busy {
-                self.sleep(&doors, now, until);
-            }
+            doors.ready = if busy { [true; 2] } else { self.sleep(&doors, now, until) };
         }
         let missed = self.ports.iter().map(Port::missed).sum();
         Ok(Ran {
@@ -280,7 +278,8 @@ impl Loop<'_> {
         let mut busy = false;
         for side in [Side::Left, Side::Right] {
             let at = side as usize;
-            let n = if doors.open[at] { self.ports[at].receive()? } else { 0 };
+            let reads = doors.open[at] && doors.ready[at];
+            let n = if reads { self.ports[at].receive()? } else { 0 };
             let now = self.now();
             if now >= until {
                 doors.open[Side::Left as usize] = false;
@@ -307,8 +306,8 @@ impl Loop<'_> {
         Ok(busy)
     }
 
-    /// Sleeps until a frame comes or a departure is due.
-    fn sleep(&self, doors: &Doors, now: Time, until: Time) {
+    /// Sleeps until a frame comes or a departure is due. Returns the sides from which one has come.
+    fn sleep(&self, doors: &Doors, now: Time, until: Time) -> [bool; 2] {
         // Others may move the end: look at it a few times a second.
         let mut most = Wall::from_millis(50);
         if let Some(next) = self.path.next() {
@@ -316,11 +315,12 @@ impl Loop<'_> {
         }
         if doors.open[Side::Left as usize] {
             most = most.min(Wall::from_nanos(until.since(now).as_nanos()));
-            sys::wait(&[self.ports[0].fd(), self.ports[1].fd()], most);
+            sys::wait(&[self.ports[0].fd(), self.ports[1].fd()], most)
         } else if doors.open[Side::Right as usize] {
-            sys::wait(&[self.ports[1].fd()], most.min(Wall::from_millis(10)));
+            let [right, _] = sys::wait(&[self.ports[1].fd()], most.min(Wall::from_millis(10)));
+            [false, right]
         } else {
-            sys::wait(&[], most);
+            sys::wait(&[], most)
         }
     }
 }
@@ -333,6 +333,8 @@ fn since(zero_ns: u64) -> Time {
 /// The sides that still send.
 struct Doors {
     open: [bool; 2],
+    /// The sides from which frames have come, as far as is known.
+    ready: [bool; 2],
     /// The time at which the last frame from the left had passed after the end.
     answered: Option<Time>,
     /// Frames longer than an MTU.

@@ -382,9 +382,9 @@ fn would_block(e: &io::Error) -> bool {
     matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EINTR | libc::ENOBUFS | libc::ENETDOWN))
 }
 
-/// Waits until one of the descriptors can be read, or the time is over. Returns whether one can.
-pub fn wait(fds: &[BorrowedFd<'_>], most: Duration) -> bool {
-    const MOST: usize = 4;
+/// Waits until one of at most two descriptors can be read, or the time is over. Returns which can.
+pub fn wait(fds: &[BorrowedFd<'_>], most: Duration) -> [bool; 2] {
+    const MOST: usize = 2;
     // SAFETY: all zeros are valid pollfds.
     let mut polls: [libc::pollfd; MOST] = unsafe { zeroed() };
     for (poll, fd) in polls.iter_mut().zip(fds) {
@@ -401,8 +401,9 @@ pub fn wait(fds: &[BorrowedFd<'_>], most: Duration) -> bool {
             fds.len().min(MOST) as libc::nfds_t,
             &timeout,
             std::ptr::null(),
-        ) > 0
-    }
+        )
+    };
+    polls.map(|poll| poll.revents != 0)
 }
 
 /// The scheduling of a thread.
