@@ -149,6 +149,35 @@ def test_an_evaluation_on_a_cluster_is_that_of_threads(cluster: Any, tmp_path: P
         assert (tmp_path / "threads" / name).read_bytes() == (tmp_path / "dask" / name).read_bytes(), name
 
 
+MINE = """
+import os
+import penstock as ps
+from helps import limit
+
+class Mine(ps.Aqm):
+    def arrive(self, now, packet, queue):
+        return ps.DROP if queue.pkts > limit(os.environ) else ps.PASS
+"""
+
+
+def test_an_evaluation_of_a_users_class_on_a_cluster_is_that_of_processes(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It travels with the module beside it, also where its runs are not kept: this one reads what is outside of it."""
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    (tmp_path / "helps.py").write_text("def limit(_):\n    return 30\n", encoding="utf-8")
+
+    def answers(name: str, **engine: Any) -> list[bytes]:
+        mine, out = f"{tmp_path / 'mine.py'}:Mine", tmp_path / name
+        done = ps.evaluate([mine], quick=True, seeds=2, only=["mild"], out=out, **engine)
+        assert done.notes[0].startswith("runs of Mine are not kept")
+        return [(out / file).read_bytes() for file in ("answers.csv", "numbers.csv")]
+
+    here = answers("processes", jobs=2)
+    monkeypatch.delattr("penstock.evaluation.drive.execute")  # which runs it here
+    assert answers("dask", scheduler=cluster.scheduler_address) == here
+
+
 def test_an_interrupted_sweep_goes_on(cluster: Any, tmp_path: Path) -> None:
     interrupted(tmp_path, "--scheduler", cluster.scheduler_address)
 

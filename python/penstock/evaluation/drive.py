@@ -1,6 +1,7 @@
 """An evaluation's runs: on threads or Dask, each kept when it ends, so that a killed evaluation goes on.
 
-Built-in disciplines run as a sweep's points do. A discipline in Python runs here, in worker processes.
+They run as a sweep's points do. Without Dask a discipline in Python runs in worker processes of this program, which
+say with its own lines what it raised.
 """
 
 from __future__ import annotations
@@ -34,12 +35,14 @@ def run(
 
     Raises `Error` for the first run that fails.
     """
-    by_seeds: dict[tuple[int, ...], list[Planned]] = {}
+    together: dict[tuple[Path, tuple[int, ...]], list[Planned]] = {}
     seen: set[str] = set()
+    here = [each for each in plan.points if each.own and scheduler is None]
     for each in plan.points:
-        if not each.own and each.point.identity not in seen:
+        if (not each.own or scheduler is not None) and each.point.identity not in seen:
             seen.add(each.point.identity)
-            by_seeds.setdefault(tuple(each.seeds), []).append(each)
+            place = folder if each.kept else passing
+            together.setdefault((place, tuple(each.seeds)), []).append(each)
     total = Sweep(folder, runs=plan.runs)
     with ExitStack() as stack:
         engine: Engine = Threads(jobs or cores())
@@ -47,7 +50,7 @@ def run(
             from penstock.sweeps.on_dask import DaskEngine
 
             engine = stack.enter_context(DaskEngine(scheduler))
-        for seeds, points in by_seeds.items():
+        for (place, seeds), points in together.items():
             before = (total.done, total.elapsed_s)
 
             def told(now: Sweep, before: tuple[int, float] = before) -> None:
@@ -56,9 +59,9 @@ def run(
                     progress(total)
 
             made = Listed([(each.point, each.scenario.core) for each in points])
-            Driver(made, seeds, folder, engine, fail_fast=True, tables=TABLES).run(told)
+            Driver(made, seeds, place, engine, fail_fast=True, tables=TABLES).run(told)
     for where, keeps in ((folder, True), (passing, False)):
-        own = [each for each in plan.points if each.own and each.kept == keeps]
+        own = [each for each in here if each.kept == keeps]
         _run_own(own, where, jobs or cores(), total, progress)
 
 

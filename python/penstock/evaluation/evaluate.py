@@ -103,7 +103,7 @@ def evaluate(
     real: also on real packets (sections 5.1 to 5.3, 7, 8 and 9.1), beside the simulator; each run takes its time.
     out: the folder of the pages and the runs; what it holds is not run again.
     jobs: threads; default: one a core.
-    scheduler: a Dask scheduler's address or client; disciplines in Python run here all the same.
+    scheduler: a Dask scheduler's address or client; disciplines in Python are sent along.
     progress: called a few times a second.
     real_progress: the same of real runs: what is done of them (0 to 1), and what is under way.
 
