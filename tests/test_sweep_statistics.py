@@ -96,6 +96,17 @@ def test_adjusted_by_hand() -> None:
     assert adjusted([]) == []
 
 
+def test_p_values_are_scipy_s() -> None:
+    """They are worked out here because `scipy.stats` takes half a second to load."""
+    from scipy import stats
+
+    drawn = random.Random(5)
+    tables = [[drawn.gauss(0.5, 1.0) for _ in range(n)] for n in range(2, 30)]
+    p = [paired(dict(enumerate(t)), dict.fromkeys(range(len(t)), 0.0)).p for t in tables]
+    assert p == pytest.approx([stats.ttest_1samp(t, 0.0).pvalue for t in tables], rel=1e-12)
+    assert adjusted(p) == pytest.approx(stats.false_discovery_control(p, method="bh").tolist(), rel=1e-12)
+
+
 def test_a_table_of_comparisons_is_corrected_as_a_whole() -> None:
     base = {1: 1.0, 2: 4.0, 3: 4.0}
     table = corrected(

@@ -170,9 +170,9 @@ def _wider(n: int, tests: int) -> float:
     """Returns the factor by which an interval of 95 % grows for that many tests."""
     if tests == 1:
         return 1.0
-    from scipy import stats
+    from scipy.special import stdtrit
 
-    return float(stats.t.isf(0.025 / tests, n - 1) / stats.t.isf(0.025, n - 1))
+    return float(stdtrit(n - 1, 0.025 / tests) / stdtrit(n - 1, 0.025))
 
 
 def costs(aims: Aims, judge: Judge, means: Mapping[str, Array]) -> Array:
