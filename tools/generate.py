@@ -19,6 +19,7 @@ import commands
 import pages
 import profiles
 import reference
+import visual
 from penstock import _penstock
 from penstock._files import write
 
@@ -126,7 +127,7 @@ def _formatted(text: str) -> str:
 
 def main() -> None:
     """Writes the files in their places: `kinds.py`, `docs/reference.md`, `docs/profiles.md`,
-    `docs/aqm`, `docs/commands.md`, the man page and the completions.
+    `docs/aqm`, `docs/commands.md`, the man page and the completions, and the visual system's.
     """
     root = Path(__file__).parents[1]
     write(root / KINDS, source())
@@ -134,6 +135,7 @@ def main() -> None:
     write(root / "docs/profiles.md", profiles.source())
     pages.write(root / "docs")
     commands.write(root)
+    visual.main()
 
 
 def _topology(rows: Sequence[Row]) -> list[tuple[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, TypeAlias
 from penstock import _files
 from penstock.judging.estimate import Estimate
 from penstock.show import canvas, style
-from slim_svg import slim
+from slim_svg import slim, themed
 
 Numbers: TypeAlias = Mapping[str, Estimate]
 #: Name → milliseconds after a mark and packets, of the single runs that a figure shows.
@@ -28,13 +27,6 @@ def write(name: str, folder: Path, numbers: Numbers, traces: Traces) -> None:
         style.save(FIGURES[name](numbers, traces), str(drawn))
         text = slim(drawn.read_text(encoding="utf-8"))
     _files.write(folder / f"{name}.svg", themed(text))
-
-
-def themed(svg: str) -> str:
-    """Returns a picture by itself that has the reader's light or dark ground."""
-    size = re.search(r' width="[^"]*"', svg)
-    svg = style.themed_svg(svg, "f").replace("<svg", f"<svg{size[0] if size else ''}", 1)
-    return svg.replace("<style", f"<style>\n{style.css()}</style>\n<style", 1) + "\n"
 
 
 # ---- the parts of a panel

@@ -22,7 +22,7 @@ from penstock.model.scenario import Scenario
 from penstock.runs import probing, runner
 from penstock.runs.probing import Probe
 from penstock.show import style
-from slim_svg import slim
+from slim_svg import slim, themed
 from tables import filled, table
 
 Row = Mapping[str, Any]
@@ -132,7 +132,7 @@ def write(docs: Path) -> None:
         probe = probed(row["name"])
         figure = docs / f"img/aqm/{row['name']}.svg"
         style.save(probe.plot(), str(figure))
-        _files.write(figure, slim(figure.read_text(encoding="utf-8")))
+        _files.write(figure, themed(slim(figure.read_text(encoding="utf-8"))))
         _files.write(docs / f"aqm/{row['name']}.md", page(row, probe))
     _files.write(docs / "img/queue.svg", first_picture(docs.parent / "README.md"))
     readme = docs / "aqm/README.md"
@@ -149,7 +149,7 @@ def first_picture(readme: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "queue.svg"
         style.save(compared.plot.queue(size=(7.6, 3.4)), str(path))
-        return slim(path.read_text(encoding="utf-8"))
+        return themed(slim(path.read_text(encoding="utf-8")))
 
 
 def _page(row: Row, probe: Probe) -> Iterator[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from penstock.show import palette, style
+
 #: A number with more digits than a tenth of a point.
 _LONG = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
 #: A turn by nothing, which matplotlib gives every text.
@@ -32,6 +34,14 @@ def slim(svg: str) -> str:
     if said:
         svg = svg.replace(">", f">\n<title>{said[1]}</title>", 1)
     return "\n".join(line for line in map(str.strip, svg.splitlines()) if line) + "\n"
+
+
+def themed(svg: str) -> str:
+    """Returns a picture by itself, slim, on the reader's light or dark ground."""
+    size = re.search(r' width="[^"]*"', svg)
+    svg = style.themed_svg(svg, "f").replace("<svg", f"<svg{size[0] if size else ''}", 1)
+    rules = palette.css(set(re.findall(r"var\(--([\w-]+)\)", svg)))
+    return svg.replace("<style", f"<style>\n{rules}</style>\n<style", 1) + "\n"
 
 
 def _without_empty_groups(svg: str) -> str:

@@ -48,14 +48,6 @@ class Drawing:
     draw: Callable[[Numbers, Sequence[str]], Figure]
 
 
-def looks(names: Sequence[str]) -> dict[str, style.Look]:
-    """Returns the look of each candidate: DropTail is always the same."""
-    others = [name for name in names if name != BASELINE]
-    return {name: style.look(i) for i, name in enumerate(others)} | {
-        BASELINE: style.Look(colour=style.MUTED, line="solid", marker="x")
-    }
-
-
 def _axes(columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
     figure = canvas.figure(*size)
     return figure, list(figure.subplots(1, columns, squeeze=False)[0])
@@ -68,7 +60,7 @@ def plane(numbers: Numbers, names: Sequence[str]) -> Figure:
     with style.context():
         figure, axes = _axes(3, (11.0, 3.6))
         for ax, key in zip(axes, LEVELS, strict=True):
-            for name, look in looks(names).items():
+            for name, look in style.looks(names).items():
                 where = Where(name, key)
                 delay, goodput = _place(numbers, where)
                 ax.plot(delay, goodput, look.marker, color=look.colour, ms=2.5, alpha=0.5)
@@ -218,7 +210,7 @@ def round_trips(numbers: Numbers, names: Sequence[str]) -> Figure:
         return _shares(numbers, names)
     with style.context():
         figure, axes = _axes(2, (9.0, 3.2))
-        for name, look in looks(names).items():
+        for name, look in style.looks(names).items():
             for ax, group in zip(axes, (0, 1), strict=True):
                 found = [numbers.group(Where(name, of.key, v.key), group, "goodput_bps").mean() for v in of.variants]
                 at = [v.at or 0.0 for v in of.variants]
@@ -332,7 +324,7 @@ def _distribution(
     ax: Axes, numbers: Numbers, names: Sequence[str], key: str, measure: str, of: str, scale: float
 ) -> None:
     """Draws a measure's distribution in an experiment's first form, mean of the runs' quantiles."""
-    for name, look in looks(names).items():
+    for name, look in style.looks(names).items():
         found = [numbers.quantile(Where(name, key), measure, q, of) for q in QUANTILES]
         at = [scale * float(np.mean(each)) for each in found]
         ax.plot(at, np.array(QUANTILES) / 100, color=look.colour, ls=look.line, label=name)

@@ -28,7 +28,7 @@ from penstock.evaluation.real import SHOWN, Carried, estimates, real_csv
 from penstock.evaluation.rfc import Experiment
 from penstock.judging.estimate import Estimate, bounds_of
 from penstock.runs.forked import forked
-from penstock.show import style
+from penstock.show import palette
 from penstock.show.numbers import number
 from penstock.show.pages import svg, templates
 
@@ -78,7 +78,7 @@ def write_pages(out: Path, done: Evaluated, jobs: int) -> Path:
     environment = templates(Path(__file__).parent / "page")
     shared: dict[str, Any] = {
         "version": __version__,
-        "variables": style.css(),
+        "variables": palette.css(),
         "seeds": _seeds(done.seeds),
         "knob_seeds": _seeds(done.knob_seeds),
         "experiments": done.experiments,

@@ -11,7 +11,7 @@ import numpy as np
 from penstock.fluid.limits import FEW_SIGNALS, OSCILLATES, SMALL_WINDOW
 from penstock.fluid.margins import frequencies, scatter
 from penstock.fluid.range import Case, Range
-from penstock.show import canvas, style, ticks
+from penstock.show import canvas, palette, style, ticks
 from penstock.show.canvas import Size
 from penstock.sweeps.values import order, text
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: What the hatched part of the map is.
 _DOUBTS = f"windows below {SMALL_WINDOW:g} packets, or\nfewer than {FEW_SIGNALS:g} signals a swing"
 #: A phase margin's stretch of the map, from below: its upper end in degrees, its colour.
-_BANDS = ((0.0, "#f6cdb4"), (30.0, "#f6ecd2"), (60.0, "#d5e8f3"), (math.inf, "#aed3ea"))
+_BANDS = tuple(zip((0.0, 30.0, 60.0, math.inf), (each.light for each in palette.STRETCHES), strict=True))
 
 
 def draw(found: Range, size: Size = None) -> Figure:

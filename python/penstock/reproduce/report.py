@@ -29,7 +29,7 @@ from penstock.reproduce.model import (
 )
 from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, LEVEL, NOT_JUDGED, UNDECIDED
-from penstock.show import style
+from penstock.show import palette, style
 from penstock.show.pages import templates
 
 #: Verdict → the name of its sign and colour in the page, worst first: so the table sorts.
@@ -255,7 +255,7 @@ def page(
         n=settings.seeds,
         quick=settings.quick,
         sha256=hashlib.sha256(claims_csv.encode()).hexdigest(),
-        variables=style.css(),
+        variables=palette.css(),
     )
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 #: Colour and hatch of what becomes of packets: told apart by hue, by lightness, and the drop without any colour.
-LEVEL_LOOKS = {"incipient mark": ("#56b4e9", ""), "CE mark": ("#0072b2", ""), "drop": ("#d55e00", "////")}
+LEVEL_LOOKS = {"incipient mark": (style.MILD, ""), "CE mark": (style.MARK, ""), "drop": (style.DROP, "////")}
 
 
 class Plots:
@@ -44,8 +44,9 @@ class Plots:
         with style.context():
             figure, axes = self._panels(size)
             tallest = 0.0
-            for i, (ax, (name, result)) in enumerate(zip(axes, self._results.items(), strict=True)):
-                tallest = max(tallest, _queue_panel(ax, name, result, style.look(i)))
+            looks = style.looks(list(self._results))
+            for ax, (name, result) in zip(axes, self._results.items(), strict=True):
+                tallest = max(tallest, _queue_panel(ax, name, result, looks[name]))
             axes[0].set_xlim(0, _first(self._results).scenario.duration_s)
             axes[0].set_ylim(0, tallest * 1.08 or 1)
             axes[-1].set_xlabel("Time [s]")
@@ -61,8 +62,9 @@ class Plots:
             ax = figure.subplots()
             shares = np.linspace(0.0, 1.0, 201)
             shown = canvas.few(list(self._results.items()))
-            for i, (name, result) in enumerate(shown):
-                look = style.look(i)
+            looks = style.looks([name for name, _ in shown])
+            for name, result in shown:
+                look = looks[name]
                 waits = _waits_ms(result)
                 if not waits:
                     continue
@@ -96,8 +98,9 @@ class Plots:
             figure = canvas.figure(7.6, max(4.2, 1.0 + 0.34 * len(found)), size)
             ax = figure.subplots()
             middles: list[tuple[str, Any, tuple[float, float]]] = []
-            for i, (name, points) in enumerate(found.items()):
-                look = style.look(i)
+            looks = style.looks(list(found))
+            for name, points in found.items():
+                look = looks[name]
                 points = points * np.array([fx, fy])
                 ax.scatter(
                     points[:, 0], points[:, 1], s=16, color=look.colour, marker=look.marker, alpha=0.45, linewidth=0
@@ -162,7 +165,8 @@ class Plots:
         flows of a panel are drawn; its title says of how many."""
         with style.context():
             figure, axes = self._panels(size)
-            for i, (ax, (name, result)) in enumerate(zip(axes, self._results.items(), strict=True)):
+            looks = style.looks(list(self._results))
+            for ax, (name, result) in zip(axes, self._results.items(), strict=True):
                 table = result.series("cwnd")
                 flows, times, windows = (
                     _column(table, c, result.runs[0].seed) for c in ("flow", "t_s", "cwnd_segments")
@@ -171,9 +175,9 @@ class Plots:
                 shown = canvas.few(every)
                 for flow in shown:
                     mine = flows == flow
-                    ax.plot(times[mine], windows[mine], color=style.look(i).colour, alpha=0.5, linewidth=0.8)
+                    ax.plot(times[mine], windows[mine], color=looks[name].colour, alpha=0.5, linewidth=0.8)
                 some = f", {len(shown)} of {len(every)} flows" if len(every) > len(shown) else ""
-                ax.set_title(f"{name}, seed {result.runs[0].seed}{some}", color=style.look(i).colour, wrap=True)
+                ax.set_title(f"{name}, seed {result.runs[0].seed}{some}", color=looks[name].colour, wrap=True)
                 ax.set_ylabel("Window [segments]")
             axes[-1].set_xlabel("Time [s]")
             return figure

@@ -5,8 +5,8 @@ of its place (`look`). Colour is never the only difference, so that a figure sur
 printer and every kind of colour vision. What the user has changed in matplotlib's `rcParams` goes before
 all of this (`context`). Importing this module loads nothing but the standard library.
 
->>> look(0).colour, look(1).line
-('#0072b2', 'dashed')
+>>> look(1).line, look(1).marker
+('dashed', 's')
 """
 
 from __future__ import annotations
@@ -14,35 +14,26 @@ from __future__ import annotations
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock._text import visible
+from penstock.show import palette
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.ticker import Formatter
 
-#: Ink on paper. Each is a colour that nothing else uses, so that `themed_svg` can find it again.
-INK, MUTED, GRID, PAPER, SHADE = "#1b1b1d", "#5c5f66", "#dcdee3", "#fefefe", "#f1f2f5"
+#: Ink on paper.
+INK, MUTED, GRID, PAPER, SHADE = (each.light for each in palette.GROUND)
+#: What happens to packets, and where a discipline begins to do it.
+MARK, MILD, DROP, THRESHOLD = (each.light for each in palette.SIGNALS)
 
-#: The same in the dark.
-_DARK = {INK: "#ececf0", MUTED: "#a5a8b1", GRID: "#3a3d45", PAPER: "#17181c", SHADE: "#22242a"}
-
-#: The hues of Okabe and Ito (https://jfly.uni-koeln.de/color), darkened until text in them is legible
-#: on light paper (4.5:1, WCAG AA); beside each a lighter one of the same hue for dark paper.
-_COLOURS = {
-    "#0072b2": "#58aee8",  # blue
-    "#b84a00": "#ff8a42",  # vermillion
-    "#00795a": "#2fcb9d",  # bluish green
-    "#a8457f": "#e79cc4",  # reddish purple
-    "#5a4a00": "#f7df7a",  # ochre
-    "#4b2a9b": "#b9a4ff",  # violet
-}
+_COLOURS = tuple(each.light for each in palette.DISCIPLINES)
 _LINES: tuple[Any, ...] = ("solid", "dashed", "dashdot", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 #: Characters in a line of a title with a dollar in it.
 WRAP = 60
@@ -69,7 +60,7 @@ def look(index: int) -> Look:
     """
     cycle = given("axes.prop_cycle")
     own = {} if cycle is None else cycle.by_key()
-    colours = own.get("color") or tuple(_COLOURS)
+    colours = own.get("color") or _COLOURS
     lines = own.get("linestyle") or _LINES
     markers = own.get("marker") or _MARKERS
     turned = index + index // len(colours)
@@ -80,21 +71,41 @@ def look(index: int) -> Look:
     )
 
 
-#: Discipline → the numbers of its colour, line and marker in every figure of the reports. What a paper
-#: proposes is vermillion. Two disciplines share a colour only where no figure compares them, and never
-#: both line and marker.
-_DISCIPLINES = {
-    "RED": (0, 0, 0),
-    "AMECN": (1, 1, 1),
-    "NRED": (1, 2, 4),
-    "RARED": (1, 4, 3),
-    "RED-AT": (1, 5, 5),
-    "ARED": (2, 2, 2),
-    "MECN": (3, 0, 3),
-    "DropTail": (3, 1, 1),
-    "REM": (3, 3, 4),
-    "CoDel": (3, 4, 5),
-    "PIE": (4, 3, 4),
+#: Discipline → the numbers of its colour (none: the baseline's grey), line and marker. What the papers propose is
+#: vermillion; each triple is that of one discipline.
+_DISCIPLINES: dict[str, tuple[int | None, int, int]] = {
+    "droptail": (None, 1, 1),
+    "red": (0, 0, 0),
+    "wred": (0, 2, 2),
+    "choke": (0, 3, 3),
+    "step": (0, 4, 4),
+    "nlred": (0, 5, 5),
+    "blue": (0, 1, 4),
+    "amecn": (1, 1, 1),
+    "nred": (1, 2, 4),
+    "rared": (1, 4, 3),
+    "red-at": (1, 5, 5),
+    "dt-red": (1, 0, 2),
+    "pdt-red": (1, 3, 0),
+    "ared": (2, 2, 2),
+    "feng-ared": (2, 3, 5),
+    "avq": (2, 1, 3),
+    "afd": (2, 0, 1),
+    "mecn": (3, 0, 3),
+    "rem": (3, 3, 4),
+    "codel": (3, 4, 5),
+    "cobalt": (3, 2, 1),
+    "pie": (4, 3, 4),
+    "pi": (4, 0, 1),
+    "pi2": (4, 2, 2),
+    "dualpi2": (4, 4, 3),
+    "docsis-pie": (4, 5, 5),
+    "fq-codel": (5, 1, 3),
+    "fq-pie": (5, 2, 4),
+    "fq-cobalt": (5, 3, 1),
+    "cake": (5, 4, 2),
+    "sfq": (5, 5, 0),
+    "sfb": (5, 5, 4),
 }
 #: The look of a discipline with a repair: that of nothing else.
 _REPAIRED = (5, 0, 5)
@@ -106,12 +117,35 @@ def discipline(name: str) -> Look | None:
     A name that goes on after a comma or a bracket is the same discipline with other settings:
     `"NRED, n = 2"`. A name that ends in "repaired" is a discipline with its repair.
     """
-    base = re.split(r"[,(]", name)[0].strip()
+    base = re.split(r"[,(]", name)[0].strip().lower()
     numbers = _REPAIRED if base.endswith("repaired") else _DISCIPLINES.get(base)
     if numbers is None:
         return None
     colour, line, marker = numbers
-    return Look(colour=tuple(_COLOURS)[colour], line=_LINES[line], marker=_MARKERS[marker])
+    return Look(colour=MUTED if colour is None else _COLOURS[colour], line=_LINES[line], marker=_MARKERS[marker])
+
+
+def looks(names: Sequence[str]) -> dict[str, Look]:
+    """Returns the look of each of several things in one figure: a discipline's own, as far as no two share a colour.
+
+    Who comes later takes the first colour that is free, and keeps its line and marker. The user's `axes.prop_cycle`
+    goes before ours.
+
+    >>> found = looks(["droptail", "red", "wred"])
+    >>> found["red"] == discipline("red"), found["wred"].colour == look(1).colour
+    (True, True)
+    """
+    if given("axes.prop_cycle") is not None:
+        return {name: look(i) for i, name in enumerate(names)}
+    found: dict[str, Look] = {}
+    own = {each.colour for name in names if (each := discipline(name)) is not None}
+    for i, name in enumerate(names):
+        mine, taken = discipline(name), {each.colour for each in found.values()}
+        if mine is None or mine.colour in taken:
+            free = [c for c in _COLOURS if c not in taken | own] or [c for c in _COLOURS if c not in taken]
+            mine = replace(mine or look(i), colour=free[0] if free else look(i).colour)
+        found[name] = mine
+    return found
 
 
 #: Points; titles are a little larger.
@@ -295,7 +329,7 @@ def described(figure: Figure) -> str:
 def themed_svg(svg: str, name: str) -> str:
     """Returns an `<svg>` element to put into a page: colours become the page's variables, ids begin with `name`.
 
-    svg: what `save` wrote. The page supplies `css()`.
+    svg: what `save` wrote. The page supplies `palette.css()`.
     """
     svg = visible(svg[svg.index("<svg") :])
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -304,21 +338,6 @@ def themed_svg(svg: str, name: str) -> str:
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", svg)
     svg = re.sub(r'<svg([^>]*?) width="[^"]*"', r"<svg\1", svg, count=1)
     svg = re.sub(r'<svg([^>]*?) height="[^"]*"', r"<svg\1", svg, count=1)
-    for colour, variable in _variables():
-        svg = re.sub(re.escape(colour), f"var({variable})", svg, flags=re.IGNORECASE)
+    for each in palette.PALETTE:
+        svg = re.sub(re.escape(each.light), f"var(--{each.name})", svg, flags=re.IGNORECASE)
     return svg.strip()
-
-
-def css() -> str:
-    """Returns the variables that `themed_svg` names, for light paper and, where the reader's screen asks for it,
-    dark."""
-    dark = {**_DARK, **_COLOURS}
-    light_rules = "".join(f"{variable}:{colour};" for colour, variable in _variables())
-    dark_rules = "".join(f"{variable}:{dark[colour]};" for colour, variable in _variables())
-    return f":root{{{light_rules}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark_rules}}}}}\n"
-
-
-def _variables() -> list[tuple[str, str]]:
-    """Returns every colour of the style with the name of its CSS variable."""
-    names = {INK: "--ink", MUTED: "--muted", GRID: "--grid", PAPER: "--paper", SHADE: "--shade"}
-    return [*names.items(), *((colour, f"--c{i}") for i, colour in enumerate(_COLOURS))]

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock import __version__
 from penstock._files import write
-from penstock.show import style
+from penstock.show import palette
 from penstock.show.pages import svg, templates
 from penstock.tuning.candidates import Candidate
 from penstock.tuning.compare import Measured, Neighbour, Standing
@@ -36,7 +36,7 @@ def _content(statement: Statement, candidates: Sequence[Candidate]) -> dict[str,
     seeds = statement.unseen_seeds
     return {
         "version": __version__,
-        "variables": style.css(),
+        "variables": palette.css(),
         "title": f"{statement.kind}, tuned for {statement.scenario}",
         "aims": str(statement.aims),
         "judge": statement.judge.words,
