@@ -280,7 +280,7 @@ def test_ctrl_c_ends_a_run_that_takes_for_ever_and_leaves_nothing(small: Path) -
     out, err = process.communicate(timeout=100)
     assert process.returncode == 130
     assert out == ""
-    assert err.strip() == "penstock: interrupted"
+    assert err.splitlines()[-1] == "penstock: interrupted"  # before it, on a slow machine, how far it is
     assert files(small.parent) == before
 
 
