@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from conftest import ROOT
 from helpers.real import needs_real_packets
 from penstock.cli import main
 from penstock.evaluation import asks, candidates, cost, evaluate, judge, measured, points, real, rfc
+from penstock.evaluation import link as on_link
 from penstock.evaluation.judge import Answer
 from penstock.evaluation.numbers import Array
 from penstock.evaluation.points import Where
@@ -67,6 +70,81 @@ def test_every_form_is_another_scenario() -> None:
     for experiment in rfc.EXPERIMENTS:
         texts = [experiment.scenario(variant).core.canonical_json()[1] for variant in experiment.variants]
         assert len(set(texts)) == len(texts), experiment.key
+
+
+# -------------------------------------------------------------------- on another link
+
+
+@pytest.mark.parametrize("experiment", rfc.EXPERIMENTS, ids=lambda each: each.key)
+def test_on_the_rfcs_link_the_scenarios_are_the_rfcs(experiment: rfc.Experiment) -> None:
+    """What is worked out for a link gives every number of the files."""
+    for variant in experiment.variants:
+        usual = experiment.scenario(variant)
+        again = on_link.under(usual, experiment.key, on_link.RFC)
+        assert again.core.canonical_json()[1] == usual.core.canonical_json()[1], variant.key
+
+
+def test_another_link_is_that_of_every_scenario() -> None:
+    other = on_link.Link(50e6, 0.004, 200)
+    for usual in rfc.EXPERIMENTS:
+        experiment = replace(usual, link=other)
+        for variant in experiment.variants:
+            core = experiment.scenario(variant).core
+            facts, link = core.facts(), core.facts().bottleneck
+            times = [each.round_trip_s[0] for each in facts.groups if each.round_trip_s]
+            if usual.key.startswith("capacity"):
+                assert (link.rate_bps, link.room_pkts) == (500e6, 2007)
+            elif usual.key == "rtt-fairness":
+                second_s = (variant.at or 0) / 1e3
+                assert link.rate_bps == 50e6
+                assert times == pytest.approx([0.004, second_s])
+                continue
+            else:
+                assert (link.rate_bps, link.room_pkts) == (50e6, 200)
+            least = 0.0024 if usual.key == "series" else 0.004  # its other flows pass one of two queues
+            assert all(each == pytest.approx(0.004) or each == pytest.approx(least) for each in times), usual.key
+    # S is 16.7 + 200 packets.
+    assert [other.flows(each) for each in rfc.CONGESTION] == [8, 18, 25]
+    assert replace(rfc.experiment("heavy"), link=other).scenario(rfc.Variant()).resolved["traffic"][0]["flows"] == 25
+
+
+LINE = """
+[topology.bottleneck]
+rate = "2 Mbit/s"
+delay = "{delay}"
+buffer = "45000 B"
+{more}
+"""
+
+
+def test_a_link_is_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "line.toml"
+    file.write_text(
+        LINE.format(delay="15 ms", more="[topology.access]\nrate = '1 Gbit/s'\ndelay = '5 ms'"), encoding="utf-8"
+    )
+    assert on_link.link_of(file) == on_link.Link(2e6, pytest.approx(0.050), 30)  # type: ignore[arg-type]
+    for text, says in [
+        (LINE.format(delay="15 ms", more='schedule = [["0 s", "1 Mbit/s"]]'), "bottleneck.schedule"),
+        (LINE.format(delay="0 s", more=""), "above 0 s"),
+    ]:
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(ps.ScenarioError, match=says):
+            on_link.link_of(file)
+    with pytest.raises(ps.ScenarioError, match="dumbbell"):
+        on_link.link_of(rfc.experiment("series").scenario(rfc.Variant()))
+
+
+def test_an_evaluation_on_a_link_says_which(tmp_path: Path) -> None:
+    file = tmp_path / "line.toml"
+    file.write_text(LINE.format(delay="25 ms", more=""), encoding="utf-8")
+    done = ps.evaluate(["pie"], link=file, quick=True, seeds=2, only=["heavy"], out=tmp_path / "out")
+    assert json.loads(done.json())["asked"]["link"] == "2 Mbit/s, 50 ms, 30 packets"
+    (delay,) = (each for each in done.questions if each.key == "delay")
+    # round(0.114 · (8.3 + 30)) flows, and a fifth of the round trip.
+    assert (delay.measured, delay.rule_text) == ("mean queueing delay, 4 flows", "below 10 ms")
+    assert "another link than the RFC" in done.page.read_text(encoding="utf-8")
+    where = points.Where("pie", "heavy")
+    assert done.numbers.rate_bps(where) == 2e6
 
 
 def test_with_ecn_every_sender_and_the_queue_use_it() -> None:

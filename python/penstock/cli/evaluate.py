@@ -22,6 +22,7 @@ from penstock.sweeps.drive import Sweep
 @click.command("evaluate")
 @click.argument("disciplines", nargs=-1, metavar="DISCIPLINE...")
 @options.changes("Change a key for all but DropTail: aqm.max_p=0.2.")
+@click.option("--link", type=options.PATH, metavar="FILE", help="On this link's rate, round trip and buffer.")
 @options.seeds("Runs of every form of a scenario [default: 5, quick: 3].", None)
 @click.option("--quick", is_flag=True, help="One discipline in under a minute: fewer seeds, forms and scenarios.")
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Only this scenario of --list; give it repeatedly.")

@@ -39,6 +39,17 @@ def goodput(experiment_key: str, group: int, variant: str = "") -> Ask:
     return lambda numbers, candidate: numbers.group(where(candidate), group, "goodput_bps")
 
 
+def utilization(experiment_key: str, group: int) -> Ask:
+    """Returns the goodput of a traffic entry over the link's rate."""
+    where = _at(experiment_key)
+
+    def asked(numbers: Numbers, candidate: str) -> Array:
+        place = where(candidate)
+        return numbers.group(place, group, "goodput_bps") / numbers.rate_bps(place)
+
+    return asked
+
+
 def ratio(above: Ask, below: Ask) -> Ask:
     """Returns one number over another of the same seed."""
 

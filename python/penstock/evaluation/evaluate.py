@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,12 +15,14 @@ from penstock.evaluation.candidates import candidates
 from penstock.evaluation.cost import Costs, costs
 from penstock.evaluation.document import document_of
 from penstock.evaluation.judge import Answer, Judgement, judge
+from penstock.evaluation.link import RFC, Link, link_of
 from penstock.evaluation.numbers import Numbers
 from penstock.evaluation.page import Evaluated, write_pages
 from penstock.evaluation.points import plan
-from penstock.evaluation.questions import QUESTIONS, Question
+from penstock.evaluation.questions import Question, questions_of
 from penstock.evaluation.rfc import EXPERIMENTS, Experiment
 from penstock.model.discipline import Named
+from penstock.model.scenario import Scenario
 from penstock.runs.execute import cores
 from penstock.sweeps.drive import Sweep
 
@@ -68,20 +70,22 @@ class Evaluation:
         return self.judgement.answers[question, candidate].answer
 
 
-def chosen(only: Sequence[str], quick: bool) -> list[Experiment]:
-    """Returns the scenarios named, or all. Raises `Error` for a name that does not exist."""
+def chosen(only: Sequence[str], quick: bool, link: Link = RFC) -> list[Experiment]:
+    """Returns the scenarios named, or all, on a link. Raises `Error` for a name that does not exist."""
     keys = [each.key for each in EXPERIMENTS]
     for name in only:
         known(name, keys, "scenario of RFC 7928")
+    there = [each if link == RFC else replace(each, link=link) for each in EXPERIMENTS]
     if only:
-        return [each for each in EXPERIMENTS if each.key in only]
-    return [each for each in EXPERIMENTS if not (quick and each.key in NOT_QUICK)]
+        return [each for each in there if each.key in only]
+    return [each for each in there if not (quick and each.key in NOT_QUICK)]
 
 
 def evaluate(
     disciplines: Sequence[Named],
     *,
     set: Mapping[str, object] | None = None,
+    link: str | Path | Scenario | None = None,
     seeds: int | None = None,
     quick: bool = False,
     only: Sequence[str] = (),
@@ -96,6 +100,8 @@ def evaluate(
 
     disciplines: as `Scenario.with_aqm` takes them (`"red"`, `"my_aqm.py:Mine(limit=5)"`, `Mine`), or `"all"`.
     set: key path → value, for all of them but DropTail: `{"aqm.max_p": 0.2}`.
+    link: a scenario or its file, which may be a link alone, on whose rate, round trip and buffer the RFC's scenarios
+        are played; default: the RFC's 10 Mbit/s, 100 ms and 83 packets.
     seeds: runs of every form of every scenario; default: 5, quick: 3.
     quick: a minute for one discipline: fewer seeds, each scenario in its first form, without ECN, without those that
         take longest.
@@ -116,7 +122,8 @@ def evaluate(
     run_with, knobs_with = range(1, n + 1), range(1, min(n, KNOB_SEEDS) + 1)
     folder, changes = Path(out), set or {}
     judged = candidates(disciplines, changes)
-    experiments = chosen(only, quick)
+    on = RFC if link is None else link_of(link)
+    experiments = chosen(only, quick, on)
     planned = plan(judged, experiments, run_with, knobs_with, quick)
     with TemporaryDirectory(prefix="penstock-") as passing:
         drive.run(planned, folder, Path(passing), jobs, scheduler, progress)
@@ -124,14 +131,16 @@ def evaluate(
         numbers.load()
     carried = packets.carry(judged, experiments, folder, real_progress) if real else []
     there = {each.key for each in experiments}
-    questions = [q for q in QUESTIONS if there.issuperset(q.needs) and not (quick and q.beyond_quick)]
+    questions = [q for q in questions_of(on) if there.issuperset(q.needs) and not (quick and q.beyond_quick)]
     names = [each.name for each in judged]
     judgement = judge(numbers, questions, names)
     changed = ", ".join(f"{path} = {value}" for path, value in changes.items())
     spent = costs(judged)
-    done = Evaluated(numbers, judgement, questions, experiments, names, run_with, knobs_with, spent, changed, carried)
+    done = Evaluated(
+        numbers, judgement, questions, experiments, names, run_with, knobs_with, spent, changed, carried, on
+    )
     page = write_pages(folder, done, jobs or cores())
     notes = [f"runs of {each.name} are not kept: {each.unknown}" for each in judged if each.unknown]
-    asked = {"set": changes, "seeds": n, "quick": quick, "only": only, "real": real}
+    asked = {"set": changes, "link": on.text, "seeds": n, "quick": quick, "only": only, "real": real}
     document = document_of(done, {"disciplines": names[1:], **asked})
     return Evaluation(page, questions, names, judgement, numbers, spent, carried, notes, document)

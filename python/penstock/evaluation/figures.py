@@ -217,7 +217,7 @@ def round_trips(numbers: Numbers, names: Sequence[str]) -> Figure:
                 ax.plot(
                     at, np.array(found) / 1e6, color=look.colour, ls=look.line, marker=look.marker, ms=4, label=name
                 )
-        for ax, title in zip(axes, ("The flow of 100 ms", "The other one"), strict=True):
+        for ax, title in zip(axes, ("The flow of the base round trip", "The other one"), strict=True):
             ax.set_title(title)
             ax.set_xlabel("Round trip of the other [ms]")
             ax.set_xscale("log")
@@ -364,7 +364,7 @@ DRAWINGS: Sequence[Drawing] = (
         key="round-trips",
         section="6.2",
         title="Two round trips",
-        caption="Two long transfers, one with a round trip of 100 ms, and what they get over the round trip of the "
+        caption="Two long transfers, one with a round trip of {rtt}, and what they get over the round trip of the "
         "other. Where each discipline has a row: the other one's share of both; the grey line is DropTail's.",
         needs=["rtt-fairness"],
         draw=round_trips,
@@ -391,7 +391,8 @@ DRAWINGS: Sequence[Drawing] = (
         key="varying-load",
         section="8.2.5",
         title="Congestion that varies",
-        caption="6, 13 and 19 flows, 20 s of each, twice. In grey DropTail. Mean of each second over the runs.",
+        caption="{mild}, {medium} and {heavy} flows, 20 s of each, twice. In grey DropTail. Mean of each second over "
+        "the runs.",
         needs=["varying-load"],
         draw=over_time("varying-load"),
     ),
@@ -399,7 +400,7 @@ DRAWINGS: Sequence[Drawing] = (
         key="capacity-slow",
         section="8.2.6",
         title="Capacity that varies slowly",
-        caption="The rate falls from 100 to 10 Mbit/s at 20, 60 and 100 s and recovers in between; in grey DropTail. "
+        caption="The rate falls from {fast} to {slow} at 20, 60 and 100 s and recovers in between; in grey DropTail. "
         "Means of a second, over the runs.",
         needs=["capacity-slow"],
         draw=over_time("capacity-slow"),

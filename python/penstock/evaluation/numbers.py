@@ -42,6 +42,11 @@ class Numbers:
     def _groups(self) -> Mapping[Where, Sequence[str]]:
         return {each.where: [group.name for group in each.scenario.core.facts().groups] for each in self.plan.points}
 
+    def rate_bps(self, where: Where) -> float:
+        """Returns the rate of a scenario's bottleneck."""
+        (rate,) = (each.scenario.core.facts().bottleneck.rate_bps for each in self.plan.points if each.where == where)
+        return rate
+
     def groups(self, where: Where) -> Sequence[str]:
         """Returns the names of a scenario's traffic entries."""
         return self._groups[where]

@@ -21,6 +21,7 @@ from penstock.evaluation.candidates import BASELINE
 from penstock.evaluation.cost import Costs
 from penstock.evaluation.figures import DRAWINGS
 from penstock.evaluation.judge import Judged, Judgement
+from penstock.evaluation.link import RFC, Link
 from penstock.evaluation.numbers import Numbers
 from penstock.evaluation.points import Where
 from penstock.evaluation.questions import Question
@@ -53,6 +54,7 @@ class Evaluated:
     costs: Costs
     changes: str = ""
     real: Sequence[Carried] = ()
+    link: Link = RFC
 
     @property
     def best_is(self) -> Mapping[str, Sequence[str]]:
@@ -82,6 +84,7 @@ def write_pages(out: Path, done: Evaluated, jobs: int) -> Path:
         "seeds": _seeds(done.seeds),
         "knob_seeds": _seeds(done.knob_seeds),
         "experiments": done.experiments,
+        "link": "" if done.link == RFC else done.link.text,
         "changes": done.changes,
         "names": done.names,
         "costs_under": done.costs.under,
@@ -252,9 +255,8 @@ def _figures(done: Evaluated, names: Sequence[str], prefix: str) -> list[dict[st
     for drawing in DRAWINGS:
         if there.issuperset(drawing.needs):
             drawn = svg(partial(drawing.draw, done.numbers, names), f"{prefix}-{drawing.key}")
-            found.append(
-                {name: getattr(drawing, name) for name in ("key", "section", "title", "caption")} | {"svg": drawn}
-            )
+            shown = {name: getattr(drawing, name) for name in ("key", "section", "title")}
+            found.append(shown | {"caption": drawing.caption.format(**done.link.words), "svg": drawn})
     return found
 
 

@@ -2,13 +2,14 @@
 rule by which the answer is yes.
 
 The bounds are this project's; the RFC asks that they be stated, and states none. Section 8 speaks of a link of 10
-Mbit/s with a base round trip of 100 ms: its fifth, 20 ms, is what "low delay" means here.
+Mbit/s with a base round trip of 100 ms: its fifth, 20 ms, is what "low delay" means here. On another link the bounds
+that are times keep their proportion to the round trip.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.evaluation.asks import (
     Ask,
@@ -24,7 +25,9 @@ from penstock.evaluation.asks import (
     share,
     tuning,
     unsteadiness,
+    utilization,
 )
+from penstock.evaluation.link import RFC, Link
 from penstock.judging.estimate import FROM_ZERO, SHARE, Bounds
 from penstock.judging.rules import Above, Below
 
@@ -36,10 +39,11 @@ class Question:
     key: short and stable, for files.
     section: of the RFC.
     text: the question, as a reader asks it.
-    measured: what the number is, in a phrase.
+    measured: what the number is, in a phrase; {mild}, {medium}, {heavy}, {join}, {rtt} are the link's.
     unit: of the number as shown; scale: what it is multiplied by for that.
     ask: returns one number a seed for a candidate.
-    rule: when the answer is yes; of_droptail: its bound is so many times DropTail's number.
+    rule: when the answer is yes; of_droptail: its bound is so many times DropTail's number; of_round_trip: it is one on
+        the RFC's link, and as much of the round trip on another.
     within: the least and the most that the number can be.
     needs: the experiments whose runs it takes.
     beyond_quick: whether it takes forms that a quick evaluation leaves out.
@@ -54,6 +58,7 @@ class Question:
     ask: Ask
     rule: Above | Below
     of_droptail: bool = False
+    of_round_trip: bool = False
     within: Bounds = FROM_ZERO
     needs: Sequence[str]
     beyond_quick: bool = False
@@ -72,48 +77,51 @@ class Question:
         return f"{way} {self.rule.bound * self.scale:g}{'' if self.unit == '%' else ' '}{self.unit}".rstrip()
 
 
-#: Payload that the link can carry beside datagrams of half its rate, bits per second.
-_LEFT_BPS = 5e6 * 1460 / 1500
+#: The share of a link's rate that payload can have beside datagrams of half the rate.
+_LEFT = 0.5 * 1460 / 1500
 
-QUESTIONS: Sequence[Question] = (
+_ASKED: Sequence[Question] = (
     Question(
         key="delay",
         section="8.2.4",
         text="Keeps delay low under heavy load?",
-        measured="mean queueing delay, 19 flows",
+        measured="mean queueing delay, {heavy} flows",
         unit="ms",
         scale=1e3,
         ask=metric("heavy", "delay_mean_s"),
         rule=Below(0.020),
+        of_round_trip=True,
         needs=["heavy"],
     ),
     Question(
         key="tail",
         section="8.2.4",
         text="Keeps its worst delays low, too?",
-        measured="99th percentile of the queueing delay, 19 flows",
+        measured="99th percentile of the queueing delay, {heavy} flows",
         unit="ms",
         scale=1e3,
         ask=measure("heavy", "delay_s", 99.0),
         rule=Below(0.050),
+        of_round_trip=True,
         needs=["heavy"],
     ),
     Question(
         key="even",
         section="2.6",
         text="Keeps delay even under heavy load?",
-        measured="99th percentile of the delay less the flow's least, 19 flows",
+        measured="99th percentile of the delay less the flow's least, {heavy} flows",
         unit="ms",
         scale=1e3,
         ask=measure("heavy", "pdv_s", 99.0),
         rule=Below(0.050),
+        of_round_trip=True,
         needs=["heavy"],
     ),
     Question(
         key="busy",
         section="8.2.2",
         text="Keeps the link busy under light load?",
-        measured="utilization, 6 flows",
+        measured="utilization, {mild} flows",
         unit="%",
         scale=100,
         ask=metric("mild", "utilization"),
@@ -137,7 +145,7 @@ QUESTIONS: Sequence[Question] = (
         key="loss",
         section="8.2.4",
         text="Loses few packets under heavy load?",
-        measured="packets lost, 19 flows",
+        measured="packets lost, {heavy} flows",
         unit="%",
         scale=100,
         ask=metric("heavy", "loss_ratio"),
@@ -150,7 +158,7 @@ QUESTIONS: Sequence[Question] = (
         key="spread",
         section="2.3",
         text="Spreads its losses?",
-        measured="median gap between losses over the mean gap, 13 flows; 0.69 is chance",
+        measured="median gap between losses over the mean gap, {medium} flows; 0.69 is chance",
         unit="",
         ask=product(measure("medium", "loss_gap_pkts", 50.0), measure("medium", "loss_ratio")),
         rule=Above(0.5),
@@ -188,6 +196,7 @@ QUESTIONS: Sequence[Question] = (
         scale=1e3,
         ask=metric("aggressive", "delay_mean_s"),
         rule=Below(0.020),
+        of_round_trip=True,
         needs=["aggressive"],
     ),
     Question(
@@ -197,7 +206,7 @@ QUESTIONS: Sequence[Question] = (
         measured="share of what they leave that one TCP flow gets",
         unit="%",
         scale=100,
-        ask=lambda numbers, candidate: goodput("unresponsive-beside", 0)(numbers, candidate) / _LEFT_BPS,
+        ask=lambda n, candidate: utilization("unresponsive-beside", 0)(n, candidate) / _LEFT,
         rule=Above(0.8),
         needs=["unresponsive-beside"],
     ),
@@ -210,6 +219,7 @@ QUESTIONS: Sequence[Question] = (
         scale=1e3,
         ask=metric("unresponsive-alone", "delay_mean_s"),
         rule=Below(0.5),
+        of_round_trip=True,
         of_droptail=True,
         needs=["unresponsive-alone"],
     ),
@@ -229,7 +239,7 @@ QUESTIONS: Sequence[Question] = (
         key="rtt",
         section="6.2",
         text="Gives long round trips more of their share than DropTail?",
-        measured="goodput at 560 ms over that at 100 ms",
+        measured="goodput at 560 ms over that at {rtt}",
         unit="%",
         scale=100,
         ask=ratio(goodput("rtt-fairness", 1, "560 ms"), goodput("rtt-fairness", 0, "560 ms")),
@@ -241,7 +251,7 @@ QUESTIONS: Sequence[Question] = (
         key="fair",
         section="RFC 5166",
         text="Shares evenly between equal flows?",
-        measured="Jain's index of the goodputs, 13 flows over a minute",
+        measured="Jain's index of the goodputs, {medium} flows over a minute",
         unit="",
         ask=metric("medium", "jain"),
         within=SHARE,
@@ -279,13 +289,14 @@ QUESTIONS: Sequence[Question] = (
         scale=1e3,
         ask=measure("mix", "delay_s", 99.0, "call"),
         rule=Below(0.050),
+        of_round_trip=True,
         needs=["mix"],
     ),
     Question(
         key="load",
         section="8.2.5",
         text="Holds the same delay when the load trebles?",
-        measured="mean delay with 19 flows over that with 6",
+        measured="mean delay with {heavy} flows over that with {mild}",
         unit="",
         ask=phases("varying-load", [(50, 60), (110, 120)], [(10, 20), (70, 80)]),
         rule=Below(2.0),
@@ -305,7 +316,7 @@ QUESTIONS: Sequence[Question] = (
         key="steady",
         section="RFC 5166",
         text="Keeps the queue from swinging?",
-        measured="standard deviation of the delay over its mean, 13 flows",
+        measured="standard deviation of the delay over its mean, {medium} flows",
         unit="%",
         scale=100,
         ask=unsteadiness("medium"),
@@ -316,7 +327,7 @@ QUESTIONS: Sequence[Question] = (
         key="converges",
         section="RFC 5166",
         text="Lets flows that join have their part soon?",
-        measured="time until 7 flows that join 6 have, each, over half of what those have",
+        measured="time until {join} flows that join {mild} have, each, over half of what those have",
         unit="s",
         ask=convergence("varying-load", "always", [("from 20 s", 20, 40), ("from 80 s", 80, 100)]),
         rule=Below(5.0),
@@ -331,6 +342,7 @@ QUESTIONS: Sequence[Question] = (
         scale=1e3,
         ask=during("capacity-slow", [(30, 40), (70, 80), (110, 120)]),
         rule=Below(0.050),
+        of_round_trip=True,
         needs=["capacity-slow"],
     ),
     Question(
@@ -350,7 +362,7 @@ QUESTIONS: Sequence[Question] = (
         key="sync",
         section="2.4",
         text="Keeps flows from losing together?",
-        measured="share of the flows that lose in a loss event, 13 flows",
+        measured="share of the flows that lose in a loss event, {medium} flows",
         unit="%",
         scale=100,
         ask=measure("medium", "loss_sync"),
@@ -373,7 +385,7 @@ QUESTIONS: Sequence[Question] = (
         key="ecn",
         section="4.5",
         text="Marks where it would lose?",
-        measured="loss with ECN over that without, 13 flows",
+        measured="loss with ECN over that without, {medium} flows",
         unit="%",
         scale=100,
         ask=ratio(metric("medium", "loss_ratio", ecn=True), metric("medium", "loss_ratio")),
@@ -385,7 +397,7 @@ QUESTIONS: Sequence[Question] = (
         key="tuning",
         section="8.3",
         text="Does without tuning?",
-        measured="largest change of the utilization when a control value is halved or doubled, 13 flows",
+        measured="largest change of the utilization when a control value is halved or doubled, {medium} flows",
         unit="%",
         scale=100,
         ask=tuning("medium", "utilization"),
@@ -409,7 +421,7 @@ QUESTIONS: Sequence[Question] = (
         key="both-ways",
         section="9.2",
         text="Works when both directions are congested?",
-        measured="goodput forward, 6 flows each way",
+        measured="goodput forward, {mild} flows each way",
         unit="Mbit/s",
         scale=1e-6,
         ask=metric("both-ways", "goodput_bps"),
@@ -418,3 +430,19 @@ QUESTIONS: Sequence[Question] = (
         needs=["both-ways"],
     ),
 )
+
+
+def questions_of(link: Link) -> Sequence[Question]:
+    """Returns the questions as they are asked on a link."""
+    share = link.rtt_s / RFC.rtt_s
+    return [
+        replace(
+            each,
+            measured=each.measured.format(**link.words),
+            rule=replace(each.rule, bound=each.rule.bound * share) if each.of_round_trip else each.rule,
+        )
+        for each in _ASKED
+    ]
+
+
+QUESTIONS = questions_of(RFC)

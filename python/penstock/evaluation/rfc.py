@@ -8,6 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from penstock.evaluation.link import CONGESTION as CONGESTION
+from penstock.evaluation.link import RFC, Link, under
+from penstock.evaluation.link import flows as flows
 from penstock.model.scenario import Scenario
 
 FOLDER = Path(__file__).parent / "scenarios"
@@ -43,6 +46,7 @@ class Experiment:
     knobs: whether each discipline's control values are varied in it (section 8.3).
     both_ways: whether the discipline is at work in both directions.
     changing: seconds at which the load or the link changes.
+    link: the one that it is played on.
     """
 
     key: str
@@ -55,6 +59,7 @@ class Experiment:
     knobs: bool = False
     both_ways: bool = False
     changing: Sequence[float] = ()
+    link: Link = RFC
 
     @property
     def file(self) -> Path:
@@ -63,7 +68,8 @@ class Experiment:
 
     def scenario(self, variant: Variant) -> Scenario:
         """Returns one of its forms, still with the file's discipline."""
-        return _loaded(self.file).set_all(variant.changes) if variant.changes else _loaded(self.file)
+        made = _loaded(self.file).set_all(variant.changes) if variant.changes else _loaded(self.file)
+        return made if self.link == RFC else under(made, self.key, self.link)
 
 
 @cache
@@ -83,26 +89,14 @@ def _short(packets: int, window: int) -> Variant:
 #: Round trips of section 6.2's second category, milliseconds.
 RTTS_MS = (5, 25, 50, 100, 200, 400, 560)
 
-#: Which congestion 8.2.2 to 8.2.4 speak of: N = round(share · S).
-CONGESTION = {"mild": 0.036, "medium": 0.081, "heavy": 0.114}
-
-
-def flows(congestion: str, rate_bps: float, rtt_s: float, buffer_pkts: float, packet_bytes: float) -> int:
-    """Returns how many flows make that congestion: `round(share · S)`, where S is what path and buffer hold (8.2.1).
-
-    >>> flows("mild", 10e6, 0.1, 83, 1500)
-    6
-    """
-    return round(CONGESTION[congestion] * (rate_bps * rtt_s / (8 * packet_bytes) + buffer_pkts))
-
 
 def _second_rtt(ms: int) -> Variant:
     # 1.5 ms of each way are behind the sender's own link.
     return Variant(f"{ms} ms", {"traffic.1.access_delay": f"{ms / 2 - 1.5:g} ms"}, ms)
 
 
-def _beside(rate: str, at: float) -> Variant:
-    return Variant(rate, {"traffic.1.rate": rate}, at)
+def _beside(percent: float) -> Variant:
+    return Variant(f"{percent:g} %", {"traffic.1.rate": f"{percent / 10:g} Mbit/s"}, percent)
 
 
 def _behind(kind: str) -> Variant:
@@ -130,7 +124,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         section="5.3",
         level="must",
         title="TCP beside datagrams",
-        variants=[_beside("5 Mbit/s", 50), _beside("7.5 Mbit/s", 75), _beside("10 Mbit/s", 100)],
+        variants=[_beside(percent) for percent in (50, 75, 100)],
         axis="datagrams, % of the rate",
     ),
     Experiment(key="background", section="5.4", level="may", title="LEDBAT beside TCP"),
