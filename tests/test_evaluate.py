@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import html
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -527,6 +529,30 @@ def test_the_pages_hold_every_answer(brief: evaluate.Evaluation) -> None:
         page = (folder / f"{name}.html").read_text(encoding="utf-8")
         assert all(q.text in page for q in brief.questions)
         assert f'href="{name}.html"' in index
+
+
+def test_the_first_page_begins_with_a_sentence_for_each_and_has_its_numbers_in_sight(
+    brief: evaluate.Evaluation,
+) -> None:
+    index = brief.page.read_text(encoding="utf-8")
+    sentences = re.findall(r"<strong>([^<]+)</strong></a> ([^<]+)<", index.split("<table")[0])
+    assert [name for name, _ in sentences] == list(brief.names)
+    for name, said in sentences:
+        answers = [brief.judgement.of(q, name).answer for q in brief.questions]
+        asked = len(answers) - answers.count(Answer.NOT_ASKED)
+        assert f"answers {answers.count(Answer.YES)} of {asked} questions with yes" in said
+        assert "Packets wait" in said
+    matrix = index.split('class="matrix"')[1].split("</table>")[0]
+    assert "title=" not in re.sub(r'<th [^>]*>|<span class="note"[^>]*>', "", matrix)
+    for question, row in zip(brief.questions, matrix.split("<tr>")[2:], strict=True):
+        assert f'<td class="rule">{html.escape(question.rule_text, quote=False)}'.replace("'", "&#39;") in row
+        for name in brief.names:
+            mean = brief.judgement.of(question, name).estimate.mean
+            shown = "–" if mean is None else f"{mean * question.scale:.3g}"
+            assert f">{shown}" in row, (question.key, name)
+    scrolling = re.findall(r'<div class="scroll"([^>]*)>', index)
+    assert all('tabindex="0" role="region" aria-label="' in each for each in scrolling)
+    assert re.findall(r"<svg (?!class|role)", index) == [], "every drawing has a role and a name, or is a panel of one"
 
 
 def test_a_second_call_runs_nothing(brief: evaluate.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:

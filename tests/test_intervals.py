@@ -30,7 +30,7 @@ from penstock.reproduce import draw as papers
 from penstock.reproduce.papers import paper
 from penstock.reproduce.runs import Run, Runs, bounds
 from penstock.runs.result import Comparison, Result
-from penstock.show import numbers
+from penstock.show import numbers, style
 from penstock.show.run_tables import comparison_table, result_table
 from penstock.sweeps import figure as sweeps
 from penstock.sweeps.show import Shown, Values, show
@@ -289,7 +289,7 @@ def test_figures_of_tuning_draw_no_interval_beyond_bounds(wanted: Goal | Objecti
     measured = Measured("red", Setting("red"), {}, {wanted.metric: values}, Judge.parse("worst"))
     figure, ax = plt.subplots()
     plt.close(figure)
-    tuning._row(ax, measured, wanted, 100.0, 0, 1)
+    tuning._row(ax, measured, wanted, 100.0, style.look(0), (0, 1))
     check(figure, 0, 100 if wanted.metric == "utilization" else None)
     assert inside(measured.over(wanted).estimate.low or 0, measured.over(wanted).estimate.high or 0, (0, None))
 

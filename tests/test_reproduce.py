@@ -146,7 +146,7 @@ def test_a_verdict_says_how_large_and_how_sure() -> None:
         == "holds, the runs are identical"
     )
     assert verdict_in_words(judge("tiny", claim, DEFAULT, {"1": UP, "2": OPEN})).startswith(
-        "undecided, holds at 1 of 2 points"
+        "undecided: it holds at 1 of 2 points"
     )
 
 

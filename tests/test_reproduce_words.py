@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from penstock.judging.rules import Above, Below
 from penstock.reproduce.model import Claim, Finding, MostBelow, Point
 from penstock.reproduce.readings import DEFAULT, Reading
+from penstock.reproduce.report import strip
 from penstock.reproduce.tables import findings_table
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
-from penstock.reproduce.words import amount, apart, at_points, ours, read_otherwise, saying, tally, together, verdict
+from penstock.reproduce.words import (
+    amount,
+    apart,
+    at_points,
+    direction,
+    ours,
+    read_otherwise,
+    saying,
+    tally,
+    together,
+    verdict,
+)
 
 
 def finding(verdict: str = HOLDS, **changes: Any) -> Finding:
@@ -83,8 +97,30 @@ def test_what_the_nearest_reading_turns_is_counted() -> None:
 def test_our_number_has_its_unit_and_no_interval_where_all_runs_are_one() -> None:
     assert ours(finding()) == "2.00 ± 0.50 ms"
     assert ours(finding(low=2.0, high=2.0, note="the runs are identical")) == "2 ms"
-    assert ours(finding(estimate=10.0, rule=MostBelow(15.0))) == "10 % of the runs"
+    assert ours(finding(estimate=10.0, rule=MostBelow(15.0))) == "1 of 10 runs"
     assert ours(finding(estimate=None, low=None, high=None)) == "–"
+
+
+def test_the_sign_of_a_difference_is_said_in_words() -> None:
+    assert direction(finding(rule=Above(0.0))) == "in the claimed direction"
+    assert direction(finding(rule=Below(0.0))) == "in the other direction"
+    assert direction(finding(rule=Below(3.0))) == direction(finding(rule=None)) == ""
+
+
+def test_no_verdict_reads_as_a_contradiction() -> None:
+    points = [Point("1", 0.0, 0.0, 0.0, HOLDS), Point("2", 0.0, 0.0, 0.0, FAILS), Point("3", 0.0, 0.0, 0.0, HOLDS)]
+    assert verdict(finding(FAILS, rule=Above(0.0), points=points)) == "does not hold at 1 of 3 points"
+    never = finding(UNDECIDED, rule=MostBelow(18.0), estimate=0.0, n=5, note="never in 5 of 5")
+    assert (ours(never), verdict(never)) == ("0 of 5 runs", "undecided: 5 runs are too few to tell")
+
+
+def test_a_strip_has_the_mean_its_interval_and_the_threshold_in_their_order() -> None:
+    drawn = strip(finding(rule=Above(0.0), printed=5.0))
+    bound, reach, end = (float(x) for x in re.findall(r'(?:bound" d="M|reach" d="M|H)([\d.]+)', drawn)[-3:])
+    mean, printed = (float(x) for x in re.findall(r'cx="([\d.]+)"', drawn))
+    assert bound < reach < mean < end < printed
+    assert 'class="strip holds"' in drawn
+    assert strip(finding(rule=None)) == ""
 
 
 def test_the_terminal_counts_the_papers_claims_alone() -> None:

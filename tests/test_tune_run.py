@@ -5,6 +5,7 @@ refuses bad input.
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
 from pathlib import Path
@@ -142,6 +143,14 @@ def test_the_tuned_file_is_the_file_with_the_parameters(done: Tuning, tiny: Path
 def test_the_page_opens_from_a_file_and_fetches_nothing(done: Tuning) -> None:
     page = done.page.read_text(encoding="utf-8")
     assert page.count("<svg ") >= 4
+    head = page.split('id="statement"')[0]
+    block = html.unescape(head.split("<pre")[1].split("<code>")[1].split("</code>")[0])
+    keys, *values = block.splitlines()
+    assert keys == "[aqm]"
+    assert set(values) <= set(done.page.with_name("tuned.toml").read_text(encoding="utf-8").splitlines())
+    assert any(line.startswith("max_p = ") for line in values)
+    assert len(re.findall('<svg role="img" aria-label="[^"]{20,}"', head)) == 1, "one figure, with a name"
+    assert head.count('<svg class="panel"') == 3, "two panels and the legend, below each other on a phone"
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
     for sentence in done.statement.sentences()[:2]:
         assert sentence.partition("<")[0].strip()[:40] in page

@@ -20,7 +20,7 @@ from penstock.evaluation import measured
 from penstock.evaluation.candidates import BASELINE
 from penstock.evaluation.cost import Costs
 from penstock.evaluation.figures import DRAWINGS
-from penstock.evaluation.judge import Judged, Judgement
+from penstock.evaluation.judge import Answer, Judged, Judgement
 from penstock.evaluation.link import RFC, Link
 from penstock.evaluation.numbers import Numbers
 from penstock.evaluation.points import Where
@@ -29,7 +29,7 @@ from penstock.evaluation.real import SHOWN, Carried, estimates, real_csv
 from penstock.evaluation.rfc import Experiment
 from penstock.judging.estimate import Estimate, bounds_of
 from penstock.runs.forked import forked
-from penstock.show import palette
+from penstock.show import palette, style
 from penstock.show.numbers import number
 from penstock.show.pages import svg, templates
 
@@ -120,18 +120,63 @@ def _all(done: Evaluated) -> dict[str, Any]:
         for name in done.names:
             judged = done.judgement.of(question, name)
             best = name in done.best_is[question.key]
-            cells.append({"name": name, "answer": judged.answer.value, "said": said(judged), "best": best})
+            cells.append({"name": name, "answer": judged.answer.value, "said": _short(judged), "best": best})
         rows.append({"question": question, "cells": cells})
     title = "Queue disciplines, judged by RFC 7928"
     files = {name: file_of(name) for name in done.names}
     return {
         "title": title,
         "rows": rows,
+        "sentences": [_sentence(done, name) for name in done.names],
         "files": files,
         "figures": _figures(done, done.names, "all"),
         "costs": [_cost(done, name) for name in done.names],
         "carried": _carried_in_short(done),
     }
+
+
+def _short(judged: Judged) -> str:
+    """Returns an answer's number without its interval: `"12.8"`, in the unit of its rule.
+
+    A rule that speaks of DropTail names no unit; then the number has it.
+    """
+    mean = judged.estimate.mean
+    if mean is None:
+        return "–"
+    unit = f" {judged.question.unit}".rstrip() if judged.question.of_droptail else ""
+    return f"{_digits(mean * judged.question.scale)}{unit}"
+
+
+def _digits(x: float) -> str:
+    """Returns three digits, and all those before the point."""
+    return f"{x:.0f}" if abs(x) >= 1000 else f"{x:.3g}"
+
+
+#: The numbers that a discipline's sentence has, as far as they were asked for.
+_TOLD = {"delay": "packets wait {} under heavy load", "busy": "the link is busy {} under light load"}
+
+
+def _sentence(done: Evaluated, name: str) -> dict[str, Any]:
+    """Returns what came of a discipline in a sentence, the questions that it fails, and its colour."""
+    judged = [done.judgement.of(question, name) for question in done.questions]
+    asked = [each for each in judged if each.answer is not Answer.NOT_ASKED]
+    counts = {answer: sum(each.answer is answer for each in asked) for answer in Answer}
+    text = f"answers {counts[Answer.YES]} of {len(asked)} questions with yes, {counts[Answer.NO]} with no"
+    undecided = counts[Answer.UNDECIDED]
+    text += f"; the runs do not tell {undecided}." if undecided else "."
+    told = []
+    for each in judged:
+        if each.question.key in _TOLD and each.estimate.mean is not None:
+            value = f"{_digits(each.estimate.mean * each.question.scale)} {each.question.unit}"
+            told.append(_TOLD[each.question.key].format(value))
+    if told:
+        found = ", ".join(told)
+        text += f" {found[0].upper()}{found[1:]}."
+    fails = [each.question.text.rstrip("?") for each in asked if each.answer is Answer.NO]
+    more = f" and {len(fails) - 3} more" if len(fails) > 3 else ""
+    look = style.looks(list(done.names))[name].colour
+    colour = next(each.name for each in palette.PALETTE if each.light == look)
+    return {"name": name, "said": text, "no": "; ".join(fails[:3]) + more, "colour": colour}
 
 
 def _one(done: Evaluated, name: str) -> dict[str, Any]:
@@ -254,7 +299,7 @@ def _figures(done: Evaluated, names: Sequence[str], prefix: str) -> list[dict[st
     found = []
     for drawing in DRAWINGS:
         if there.issuperset(drawing.needs):
-            drawn = svg(partial(drawing.draw, done.numbers, names), f"{prefix}-{drawing.key}")
+            drawn = svg(partial(drawing.draw, done.numbers, names), f"{prefix}-{drawing.key}", drawing.title)
             shown = {name: getattr(drawing, name) for name in ("key", "section", "title")}
             found.append(shown | {"caption": drawing.caption.format(**done.link.words), "svg": drawn})
     return found

@@ -17,12 +17,14 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from penstock import __version__
+from penstock.judging.rules import Within
 from penstock.reproduce import words
 from penstock.reproduce.lab import links
 from penstock.reproduce.model import (
     Claim,
     Exhibit,
     Finding,
+    MostBelow,
     Paper,
     Settings,
     TableData,
@@ -30,7 +32,7 @@ from penstock.reproduce.model import (
 from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, LEVEL, NOT_JUDGED, UNDECIDED
 from penstock.show import palette, style
-from penstock.show.pages import templates
+from penstock.show.pages import one_panel, templates
 
 #: Verdict → the name of its sign and colour in the page, worst first: so the table sorts.
 SIGNS = {
@@ -229,6 +231,8 @@ def page(
     environment = templates(Path(__file__).parent / "page")
     environment.filters.update(
         ours=words.ours,
+        direction=words.direction,
+        strip=strip,
         qualified=words.verdict,
         qualifiers=lambda found: words.verdict(found)[len(found.verdict) :],
         verdict=SIGNS.__getitem__,
@@ -256,6 +260,38 @@ def page(
         quick=settings.quick,
         sha256=hashlib.sha256(claims_csv.encode()).hexdigest(),
         variables=palette.css(),
+    )
+
+
+#: Width and height of a strip, its ends' distance from the edge, and half the height of a threshold, in pixels.
+_WIDE, _HIGH, _EDGE, _HALF = 132, 16, 6, 7
+
+
+def strip(found: Finding) -> Markup:
+    """Returns a claim's interval as a picture of a line: the mean a dot, its interval, the thresholds dashed, and what
+    is printed as an open mark. Empty where nothing is judged by a number.
+    """
+    if found.estimate is None or found.rule is None:
+        return Markup()
+    rule = found.rule
+    if isinstance(rule, MostBelow):
+        bounds = [50.0]  # the share of the runs, against one half
+    else:
+        bounds = [rule.low, rule.high] if isinstance(rule, Within) else [rule.bound]
+    ends = [found.estimate if end is None else end for end in (found.low, found.high)]
+    printed = [] if found.printed is None else [found.printed]
+    values = [*bounds, *ends, found.estimate, *printed]
+    low, high = min(values), max(values)
+    x = [f"{_EDGE + (_WIDE - 2 * _EDGE) * (each - low) / ((high - low) or 1):.1f}" for each in values]
+    middle = _HIGH / 2
+    marks = [f'<path class="bound" d="M{at} {middle - _HALF:g}v{2 * _HALF}"/>' for at in x[: len(bounds)]]
+    left, right, mean, *open_ = x[len(bounds) :]
+    marks.append(f'<path class="reach" d="M{left} {middle:g}H{right}"/><circle cx="{mean}" cy="{middle:g}" r="3.4"/>')
+    marks += [f'<circle class="printed" cx="{at}" cy="{middle:g}" r="4.2"/>' for at in open_]
+    kind = f"strip {SIGNS[found.verdict]}"
+    return Markup(
+        f'<svg class="{kind}" aria-hidden="true" viewBox="0 0 {_WIDE} {_HIGH}">'
+        f'<path class="axis" d="M0 {middle:g}H{_WIDE}"/>{"".join(marks)}</svg>'
     )
 
 
@@ -314,8 +350,7 @@ def _one_by_one(svg: str, panels: int) -> str:
     assert box is not None
     left, top, width, height = (float(each) for each in box[1].split())
     each = width / panels
-    boxes = [f"{left + i * each:g} {top:g} {each:g} {height:g}" for i in range(panels)]
-    return "".join(f'\n<svg class="panel" viewBox="{at}"><use href="#figure_1"/></svg>' for at in boxes)
+    return "".join(one_panel([(left + i * each, top, each, height)]) for i in range(panels))
 
 
 def _counts(verdicts: Sequence[str]) -> list[tuple[str, int]]:

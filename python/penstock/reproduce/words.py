@@ -17,12 +17,23 @@ def verdict(finding: Finding) -> str:
         return f"{CANNOT_TELL}: the runs are the same"
     parts = [finding.verdict]
     if len(finding.points) > 1 and finding.rule is not None:
-        at = "at {} of {} points".format(*held(finding))
-        parts.append(at if finding.verdict == HOLDS else f"holds {at}")
+        at, of = held(finding)
+        fails = sum(point.verdict == FAILS for point in finding.points)
+        if finding.verdict == HOLDS:
+            parts.append(f"at {at} of {of} points")
+        elif finding.verdict == FAILS:
+            parts[0] += f" at {fails} of {of} points"
+        else:
+            parts[0] += f": it holds at {at} of {of} points"
     size = size_in_words(finding)
     if size and finding.verdict == HOLDS:
         parts.append(size)
-    if finding.note:
+    if isinstance(finding.rule, MostBelow):
+        if finding.verdict == UNDECIDED:
+            parts[0] += f": {finding.n} runs are too few to tell"
+        if not finding.note.startswith("never"):  # the number itself says that none did
+            parts.append(finding.note)
+    elif finding.note:
         parts.append(finding.note)
     return ", ".join(parts)
 
@@ -32,10 +43,17 @@ def ours(finding: Finding) -> str:
     if finding.estimate is None:
         return "–"
     if isinstance(finding.rule, MostBelow):
-        return f"{finding.estimate:.0f} % of the runs"
+        return f"{finding.estimate * finding.n / 100:.0f} of {finding.n} runs"
     # Where all runs are one, the interval of width 0 says nothing: the note does.
     text = re.sub(r" ± 0(?:\.0*)?$", "", number(finding.interval))
     return minus(f"{text} {finding.unit}").strip()
+
+
+def direction(finding: Finding) -> str:
+    """Returns what the sign of a difference means: `"in the claimed direction"`; empty where the rule is no sign."""
+    if not isinstance(finding.rule, Above | Below) or finding.rule.bound != 0 or not finding.estimate:
+        return ""
+    return f"in the {'claimed' if (finding.estimate > 0) is isinstance(finding.rule, Above) else 'other'} direction"
 
 
 def say(found: Mapping[str, Finding], key: str) -> str:

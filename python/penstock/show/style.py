@@ -128,8 +128,8 @@ def discipline(name: str) -> Look | None:
 def looks(names: Sequence[str]) -> dict[str, Look]:
     """Returns the look of each of several things in one figure: a discipline's own, as far as no two share a colour.
 
-    Who comes later takes the first colour that is free, and keeps its line and marker. The user's `axes.prop_cycle`
-    goes before ours.
+    Who comes later takes the first colour that is free, and keeps its line and marker where it can. The user's
+    `axes.prop_cycle` goes before ours.
 
     >>> found = looks(["droptail", "red", "wred"])
     >>> found["red"] == discipline("red"), found["wred"].colour == look(1).colour
@@ -143,7 +143,8 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
         mine, taken = discipline(name), {each.colour for each in found.values()}
         if mine is None or mine.colour in taken:
             free = [c for c in _COLOURS if c not in taken | own] or [c for c in _COLOURS if c not in taken]
-            mine = replace(mine or look(i), colour=free[0] if free else look(i).colour)
+            other = mine is None or any((each.line, each.marker) == (mine.line, mine.marker) for each in found.values())
+            mine = replace(look(i) if mine is None or other else mine, colour=free[0] if free else look(i).colour)
         found[name] = mine
     return found
 

@@ -85,11 +85,12 @@ def over_range(statement: Statement) -> Figure:
     settings = [statement.finals.best, *statement.finals.beside]
     height = 1.2 + 0.26 * len(statement.seen)
     with style.context():
+        looks = _looks(statement)
         figure, axes = _axes(len(shown), (min(11.0, 4.6 + 3.2 * len(shown)), height))
         for ax, wanted in zip(axes, shown, strict=True):
             factor, unit = _scaled(wanted, settings)
             for i, measured in enumerate(settings):
-                _row(ax, measured, wanted, factor, i, len(settings))
+                _row(ax, measured, wanted, factor, looks[i], (i, len(settings)))
             _bounds(ax, statement, wanted.metric, factor, vertical=True)
             canvas.span(ax, "x", share=factor if labels.share(wanted.metric) else None)
             ax.set_xlabel(canvas.wrapped(_label(wanted.metric, unit)))
@@ -101,9 +102,20 @@ def over_range(statement: Statement) -> Figure:
     return figure
 
 
-def _row(ax: Axes, measured: Measured, wanted: Goal | Objective, factor: float, i: int, count: int) -> None:
-    """Draws one setting's means; several settings stand beside each other on a condition's row."""
-    look = style.look(i)
+def _looks(statement: Statement) -> list[style.Look]:
+    """Returns the looks of the result and of what stands beside it."""
+    beside = [each.name for each in statement.finals.beside]
+    return list(style.looks([f"{statement.kind}, tuned", *beside]).values())
+
+
+def _row(
+    ax: Axes, measured: Measured, wanted: Goal | Objective, factor: float, look: style.Look, place: tuple[int, int]
+) -> None:
+    """Draws one setting's means; several settings stand beside each other on a condition's row.
+
+    place: the setting's number, and of how many.
+    """
+    i, count = place
     shift = 0.6 * ((i + 0.5) / count - 0.5)
     found = measured.over(wanted).conditions
     rows = [row for row, each in enumerate(found) if each.mean is not None]
@@ -134,8 +146,7 @@ def plane(
         for keeps in (True, False):
             some = [each for each in whole if (each.costs[0] == 0) is keeps]
             _marks(ax, fx * _numbers(statement, some, across), fy * _numbers(statement, some, up), keeps)
-        for i, each in enumerate(settings):
-            look = style.look(i)
+        for i, (each, look) in enumerate(zip(settings, _looks(statement), strict=True)):
             x, y = [fx * _mean(each, across)], [fy * _mean(each, up)]
             ax.plot(x, y, look.marker, color=look.colour, ms=8, ls="none", label=each.name if i else "tuned")
         front = statement.finals.front
@@ -198,7 +209,7 @@ def _bounds(ax: Axes, statement: Statement, metric: str, factor: float, vertical
     for goal in statement.aims.goals:
         if goal.metric == metric:
             draw = ax.axvline if vertical else ax.axhline
-            draw(factor * goal.bound, color=style.INK, lw=1, ls="dashed", zorder=1)
+            draw(factor * goal.bound, color=style.THRESHOLD, lw=1, ls="dashed", zorder=1)
 
 
 def _scaled(wanted: Goal | Objective, settings: Sequence[Measured]) -> tuple[float, str]:

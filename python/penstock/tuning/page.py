@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from penstock import __version__
 from penstock._files import write
-from penstock.show import palette
+from penstock.model.scenario import literal
+from penstock.show import labels, palette
 from penstock.show.pages import svg, templates
 from penstock.tuning.candidates import Candidate
 from penstock.tuning.compare import Measured, Neighbour, Standing
@@ -21,17 +22,20 @@ from penstock.tuning.statement import Statement, change, said
 SIGNS = {Standing.MET: "yes", Standing.MISSED: "no", Standing.UNDECIDED: "undecided"}
 
 
-def write_page(out: Path, statement: Statement, candidates: Sequence[Candidate]) -> Path:
-    """Writes `index.html`, and returns its path."""
+def write_page(out: Path, statement: Statement, candidates: Sequence[Candidate], changes: Mapping[str, object]) -> Path:
+    """Writes `index.html`, and returns its path.
+
+    changes: the keys of `[aqm]` with their values, for the reader to copy.
+    """
     here = Path(__file__).parent
     folders = [here / "page", here.parent / "evaluation" / "page"]  # the frame and the look are those of `evaluate`
     environment = templates(*folders)
-    page = environment.get_template("tuned.html").render(**_content(statement, candidates))
+    page = environment.get_template("tuned.html").render(**_content(statement, candidates, changes))
     write(out / "index.html", page)
     return out / "index.html"
 
 
-def _content(statement: Statement, candidates: Sequence[Candidate]) -> dict[str, Any]:
+def _content(statement: Statement, candidates: Sequence[Candidate], changes: Mapping[str, object]) -> dict[str, Any]:
     goals = bool(statement.aims.goals)
     seeds = statement.unseen_seeds
     return {
@@ -44,7 +48,8 @@ def _content(statement: Statement, candidates: Sequence[Candidate]) -> dict[str,
         "seen": f"{len(statement.seen)} conditions",
         "sign_of": SIGNS[statement.standing] if goals else "",
         "sentences": statement.sentences(),
-        "metrics": [each.metric for each in statement.aims.wanted],
+        "block": "\n".join(["[aqm]", *(f"{name} = {literal(value)}" for name, value in changes.items())]),
+        "metrics": [labels.label(each.metric) for each in statement.aims.wanted],
         "goals": goals,
         "settings": _settings(statement),
         "parameters": _parameters(statement),
@@ -144,6 +149,6 @@ def _rules(statement: Statement, candidates: Sequence[Candidate]) -> list[dict[s
 def _figures(statement: Statement, candidates: Sequence[Candidate]) -> list[dict[str, str]]:
     found = []
     for drawing in drawings(statement, candidates):
-        drawn = svg(drawing.draw, drawing.key)
+        drawn = svg(drawing.draw, drawing.key, drawing.title)
         found.append({"key": drawing.key, "title": drawing.title, "caption": drawing.caption, "svg": drawn})
     return found

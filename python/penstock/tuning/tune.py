@@ -342,6 +342,6 @@ def _finish(task: _Task, statement: Statement, hunt: Hunt, folder: Path) -> Tuni
     text = tuned_toml(task.file, tuned, task.original, changes, task.aqm)
     document = document_of(statement, task.asked)
     write_files(folder, statement, hunt.candidates, text, document)
-    page = write_page(folder, statement, hunt.candidates)
+    page = write_page(folder, statement, hunt.candidates, changes)
     met = {"MET": True, "MISSED": False, "UNDECIDED": None}[statement.standing.name]
     return Tuning(tuned, {f"aqm.{name}": value for name, value in values.items()}, met, statement, page, document)

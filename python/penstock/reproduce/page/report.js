@@ -38,3 +38,18 @@ const unfold = () => {
 };
 addEventListener("hashchange", unfold);
 unfold();
+// A paper's marks are one stop of the Tab key; the arrow keys, Home and End go from mark to mark.
+for (const list of document.querySelectorAll(".marks")) {
+  const marks = [...list.querySelectorAll("a")];
+  marks.forEach((mark, i) => {
+    mark.tabIndex = i ? -1 : 0;
+    mark.addEventListener("keydown", (event) => {
+      const to = { ArrowRight: i + 1, ArrowDown: i + 1, ArrowLeft: i - 1, ArrowUp: i - 1, Home: 0, End: marks.length - 1 }[event.key];
+      if (to === undefined || !marks[to]) return;
+      event.preventDefault();
+      mark.tabIndex = -1;
+      marks[to].tabIndex = 0;
+      marks[to].focus();
+    });
+  });
+}
