@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::tables::{append, TABLES};
 use penstock_scenario::{document, list, Scenario};
-use penstock_sim::{run, Handle, Schedule};
+use penstock_sim::{run, Config, FlowConfig, Handle, Schedule};
 use penstock_units::{Duration, Time};
 use serde_json::{json, Value as Json};
 
@@ -121,6 +121,15 @@ fn documented(request: &Json) -> Result<String, String> {
     Ok(document(&scenario, &results.iter().collect::<Vec<_>>()))
 }
 
+/// A flow's round trip where nothing waits and sending takes no time, seconds.
+fn round_trip(config: &Config, flow: &FlowConfig) -> f64 {
+    let way = |route: u16| config.routes[usize::from(route)].iter();
+    let links = way(flow.forward).chain(way(flow.backward));
+    let hosts = [flow.src, flow.dst].map(|host| config.hosts[host as usize].delay.as_secs_f64());
+    links.map(|link| config.links[*link as usize].delay.as_secs_f64()).sum::<f64>()
+        + 2.0 * hosts.iter().sum::<f64>()
+}
+
 fn described(session: &Session) -> Json {
     let (scenario, config) = (session.scenario(), session.config());
     let link = &config.links[config.bottleneck];
@@ -141,7 +150,8 @@ fn described(session: &Session) -> Json {
         "dumbbell": scenario.topology().is_dumbbell(),
         "rate_bps": rate.map_or(0, |rate| rate.as_bps()),
         "room_pkts": scenario.facts().bottleneck.room_pkts(),
-        "flows": config.flows.iter().map(|f| json!({ "group": f.group, "forward": f.leads_forward() })).collect::<Json>(),
+        "delay_s": link.delay.as_secs_f64(),
+        "flows": config.flows.iter().map(|f| json!({ "group": f.group, "forward": f.leads_forward(), "rtt_s": round_trip(config, f) })).collect::<Json>(),
         "groups": scenario.group_names(),
         "state": state.map(|s| json!({ "name": s.name, "doc": s.doc })).collect::<Json>(),
         "tables": TABLES,

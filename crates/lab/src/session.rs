@@ -36,7 +36,7 @@ pub struct Session {
     /// The configuration that runs, with the steps of rate and load that were made.
     config: Config,
     run: Run,
-    /// Other parameters and buffers of the bottleneck, and since when.
+    /// Other disciplines, parameters and buffers of the bottleneck, and since when.
     tuned: Vec<(Time, LinkConfig)>,
     /// The number of them that the run has come to.
     reached: usize,
@@ -87,10 +87,12 @@ impl Session {
     pub fn advance(&mut self, until: Time) -> Result<Vec<Table>, String> {
         let failed = |e: penstock_sim::SimError| e.to_string();
         let mut tables = vec![];
-        while let Some((at, link)) = self.tuned.get(self.reached).filter(|(at, _)| *at <= until) {
+        while let Some((at, _)) = self.tuned.get(self.reached).filter(|(at, _)| *at <= until) {
             self.run.advance(*at).map_err(failed)?;
             tables.extend(self.run.taken_tables());
-            self.run.retune(self.config.bottleneck, link).map_err(failed)?;
+            let present = self.present().clone();
+            let (_, link) = &self.tuned[self.reached];
+            renewed(&mut self.run, self.config.bottleneck, &present, link)?;
             self.reached += 1;
         }
         self.run.advance(until).map_err(failed)?;
@@ -103,9 +105,16 @@ impl Session {
     /// # Errors
     /// If the value does not fit; nothing has changed then.
     pub fn set(&mut self, path: &str, value: &str) -> Result<Did, String> {
-        let scenario = self.scenario.set(path, value).map_err(|e| e.to_string())?;
+        let scenario = match path {
+            "aqm.kind" => self.scenario.with_aqm(value),
+            _ => self.scenario.set(path, value),
+        };
+        let scenario = scenario.map_err(|e| e.to_string())?;
         let wanted = lowered(&scenario, self.sample)?;
-        let did = self.change(path, &wanted)?;
+        // MECN changes what its senders say.
+        let others = |s: &Scenario| s.controls().as_array().map(|groups| groups[1..].to_vec());
+        let alike = path != "aqm.kind" || others(&scenario) == others(&self.scenario);
+        let did = if alike { self.change(path, &wanted)? } else { Did::Anew };
         if did == Did::Anew {
             self.run = Run::new(&wanted).map_err(|e| e.to_string())?;
             self.config = wanted;
@@ -120,7 +129,7 @@ impl Session {
         let keys: Vec<&str> = path.split('.').collect();
         let started = self.latest() > Time::ZERO && self.config.lead_in.is_none();
         let in_the_config = match keys[..] {
-            ["aqm", key] if key != "kind" => return self.tune(wanted),
+            ["aqm", _] => return self.tune(wanted),
             ["topology", "bottleneck", "buffer"] => return self.tune(wanted),
             ["topology", "bottleneck", "rate"] if started => self.step(wanted),
             ["traffic", entry, "flows"] if started => {
@@ -137,11 +146,18 @@ impl Session {
         Ok(Did::Again)
     }
 
+    /// Returns the bottleneck as it has been since the last change that the run has come to.
+    fn present(&self) -> &LinkConfig {
+        let last = self.reached.checked_sub(1).map(|i| &self.tuned[i].1);
+        last.unwrap_or(&self.config.links[self.config.bottleneck])
+    }
+
     /// The bottleneck's discipline and buffer become the wanted ones. The discipline goes on
     /// believing of the link what it did.
     fn tune(&mut self, wanted: &Config) -> Result<Did, String> {
         let bottleneck = &wanted.links[wanted.bottleneck];
         let link = LinkConfig {
+            aqm: bottleneck.aqm.clone(),
             aqm_values: Arc::clone(&bottleneck.aqm_values),
             buffer: bottleneck.buffer,
             ..self.config.links[self.config.bottleneck].clone()
@@ -151,7 +167,8 @@ impl Session {
             self.tuned.push((self.latest, link));
             return Ok(Did::Now);
         }
-        if !self.run.retune(self.config.bottleneck, &link).map_err(|e| e.to_string())? {
+        let present = self.present().clone();
+        if !renewed(&mut self.run, self.config.bottleneck, &present, &link)? {
             return Ok(Did::Anew);
         }
         self.tuned.push((self.now(), link));
@@ -239,6 +256,23 @@ impl Session {
         let c = counts[0];
         Ok([c.packets, c.incipient, c.ce, c.dropped].map(|n| n as f64))
     }
+}
+
+/// A link goes on with the discipline and the buffer of `wanted`: parameters change, or another
+/// discipline takes over. Returns false, and changes nothing, where packets would have to wait in
+/// another way.
+fn renewed(
+    run: &mut Run,
+    link: usize,
+    present: &LinkConfig,
+    wanted: &LinkConfig,
+) -> Result<bool, String> {
+    let failed = |e: penstock_sim::SimError| e.to_string();
+    if present.aqm.name() == wanted.aqm.name() {
+        return run.retune(link, wanted).map_err(failed);
+    }
+    run.swap(link, wanted).map_err(failed)?;
+    Ok(true)
 }
 
 /// The run of a scenario with its first seed, recorded.
