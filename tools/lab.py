@@ -7,6 +7,7 @@ is built is committed.
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import os
 import shutil
@@ -122,9 +123,10 @@ def stripped(module: bytes) -> bytes:
 
 
 def write(module: bytes, path: Path) -> None:
-    """Write the script that the page loads."""
+    """Write the script that the page loads. The module is compressed, because its text does not
+    compress well any more."""
     said = {
-        "wasm": base64.b64encode(module).decode(),
+        "wasm": base64.b64encode(gzip.compress(module, mtime=0)).decode(),
         "worker": (LAB / "worker.js").read_text(encoding="utf-8"),
     }
     path.write_text(f"globalThis.PENSTOCK = {json.dumps(said)};\n", encoding="utf-8")

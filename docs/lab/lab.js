@@ -1,44 +1,31 @@
 // The page: asks the worker for frames, draws them, and passes on what the visitor changes.
 "use strict";
 
-const START = `name = "lab"
-duration = "3600 s"
-seed = 1
-
-[topology]
-kind = "dumbbell"
-bottleneck = { rate = "10 Mbit/s", delay = "20 ms", buffer = "100 packets" }
-access = { rate = "100 Mbit/s", delay = { uniform = ["1 ms", "10 ms"] } }
-
-[aqm]
-kind = "red"
-min_th = 15
-max_th = 45
-max_p = 0.1
-ecn = true
-
-[[traffic]]
-kind = "ftp"
-flows = 10
-start = { uniform = ["0 s", "1 s"] }
-tcp = "reno"
-ecn = "classic"
-window = 100
-`;
-const SPEEDS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50];
-/** Numbers of a point: time, queue, average, delay, goodput, signals, arrivals. */
-const FIELDS = 7;
-/** Points that are kept, and samples that goodput and signals are averaged over. */
-const KEPT = 6000, SMOOTH = 10;
-/** How long a drop is shown, milliseconds. */
-const FALL_MS = 700;
+const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50];
+/** The speed at which a packet is followed. */
+const FOLLOWING = 0.05;
+/** Places of a point's numbers (worker.js). */
+const T = 0, QUEUE = 1, AVERAGE = 2, DELAY = 3, RATE = 4, SIGNALS = 5, ARRIVALS = 6, GROUPS = 7;
+/** Points that are kept; those that a snapshot's means are of, a second; those that a plot's are of. */
+const KEPT = 6000, SECOND = 50, SMOOTH = 10;
+/** Seconds between two points. */
+const SAMPLE_S = 0.02;
+/** Lengths of the queue at which something happens, and waits that something is held to. */
+const THRESHOLDS = ["min_th", "mid_th", "max_th", "threshold", "q_ref", "q_target", "b_star"];
+const TARGETS = ["target", "qdelay_ref", "latency_target"];
+/** Frames between two pictures where motion is not wanted. */
+const CALM = 15;
+/** Words that a reader takes in, a second. */
+const READ = 4;
 
 const $ = (id) => document.getElementById(id);
 const lanes = [...document.querySelectorAll(".lane")];
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** What is known of the two runs. */
-const sides = [0, 1].map((slot) => ({ slot, told: null, frame: null, points: [], losses: [], view: {}, profile: [] }));
-const page = { playing: true, speed: 1, toml: START, kinds: [], colours: palette(), frames: 0, drawn: [], real: [] };
+const fresh = () => ({ frame: null, points: [], losses: [], notes: [], profile: [], shot: null });
+const sides = [0, 1].map((slot) => ({ slot, told: null, ...fresh() }));
+const page = { playing: true, speed: 1, toml: START, kinds: [], colours: palette(), frames: 0, drawn: [], real: [], most: 8, tale: null };
 
 let worker = null, requests = 0;
 const answers = new Map();
@@ -50,79 +37,102 @@ function ask(request) {
   return new Promise((resolve, reject) => answers.set(id, { resolve, reject }));
 }
 
-function trouble(message) {
-  $("trouble").hidden = !message;
-  $("trouble").textContent = message ?? "";
+/** Says what is wrong in `place`; nothing clears it. */
+function wrong(place, message) {
+  place.hidden = !message;
+  place.textContent = message ?? "";
+}
+
+const trouble = (message) => wrong($("trouble"), message);
+const say = (text) => ($("said").textContent = text);
+const opened = () => sides.filter((s) => s.told);
+const form = () => writeForm($("form"), opened(), change);
+const colourOf = (side) => page.colours.lanes[side.slot];
+
+/** Takes in what is known of a run. */
+function learn(side, told) {
+  side.told = told;
+  side.profile = [];
+  lanes[side.slot].querySelector(".about").textContent = page.kinds.find((k) => k.name === told.aqm)?.doc ?? "";
+  $(`aqm-${side.slot}`).value = told.aqm;
+  if (side.slot === 0) $("toml").value = told.toml;
 }
 
 /** Begins a run in a slot. */
-async function open(slot, aqm) {
-  const { told } = await ask({ do: "open", slot, toml: page.toml, aqm });
-  const side = sides[slot];
-  Object.assign(side, { told, frame: null, points: [], losses: [], profile: [], view: {} });
-  lanes[slot].querySelector("h2").textContent = `${told.aqm}: ${page.kinds.find((k) => k.name === told.aqm)?.doc ?? ""}`;
-  $(`aqm-${slot}`).value = told.aqm;
-  if (slot === 0) $("toml").value = told.toml;
+async function open(slot, toml, aqm) {
+  const { told } = await ask({ do: "open", slot, toml, aqm });
+  Object.assign(sides[slot], fresh());
+  for (const name of Object.keys(SCALES)) delete SCALES[name];
+  page.most = 8;
+  learn(sides[slot], told);
+  if (slot === 0) page.toml = told.toml;
   form();
 }
 
-const opened = () => sides.filter((s) => s.told);
-const form = () => writeForm($("form"), opened(), change);
-
-/** Both runs begin again, with what the sliders say. */
+/** Both runs begin again, with what the sliders say; a story begins again too. */
 async function restart() {
-  trouble();
-  page.toml = sides[0].told?.toml ?? page.toml;
-  try {
-    const second = $("two").checked ? (sides[1].told?.aqm ?? $("aqm-1").value) : null;
-    const own = sides[1].told?.toml;
-    await open(0);
-    if (second) {
-      // The second keeps what was set of its own discipline.
-      const shared = page.toml;
-      page.toml = own ?? shared;
-      await open(1, second);
-      page.toml = shared;
-    }
-  } catch (error) {
-    trouble(error.message);
-  }
+  if (page.tale) return tell(page.tale.story);
+  for (const side of opened()) await open(side.slot, side.told.toml);
 }
 
 const pending = new Map();
 
-/** Sends a change; of changes that come faster than they are worked out, the last one. */
-function change(slots, path, value, last) {
+/** Sends a change of a key; of changes that come faster than they are worked out, the last one. What
+ * is wrong with it is said at the field `id`. */
+function change(slots, path, value, last, id) {
   const live = path.startsWith("aqm.") || path.endsWith(".buffer");
-  if (!live && !last) return;
-  for (const slot of slots) {
+  if (!live && !last) return Promise.resolve();
+  return Promise.all(slots.map((slot) => {
     const key = `${slot} ${path}`;
-    const running = pending.has(key);
-    pending.set(key, { slot, path, value });
-    if (!running) send(key);
-  }
+    const running = pending.get(key);
+    if (running) return Object.assign(running, { value, id }).sent;
+    const task = { slot, path, value, id };
+    pending.set(key, task);
+    return (task.sent = send(key, task));
+  }));
 }
 
-async function send(key) {
-  const { slot, path, value } = pending.get(key);
-  try {
-    const { did, told } = await ask({ do: "set", slot, path, value });
-    const side = sides[slot];
-    side.told = told;
-    side.profile = [];
-    if (did === "anew") Object.assign(side, { points: [], losses: [], view: {} });
-    if (slot === 0) $("toml").value = told.toml;
-    say({ now: `${path} is ${value} from now on.`, again: `${path} is ${value} from now on; the run is worked out again.`, anew: `${path} is ${value}; the run begins anew.` }[did]);
-    trouble();
-  } catch (error) {
-    trouble(error.message);
+const HOW = {
+  now: (what) => `${what} from now on.`,
+  again: (what) => `${what} from now on; what was before is worked out again.`,
+  anew: (what) => `${what}; the run begins anew.`,
+};
+
+async function send(key, task) {
+  for (;;) {
+    const { slot, path, value } = task, side = sides[slot];
+    const id = task.id ?? `${path.startsWith("aqm.") ? slot : 0}-${path}`;
+    const beside = path === "aqm.kind" ? lanes[slot].querySelector(".wrong") : null;
+    try {
+      const { did, told } = await ask({ do: "set", slot, path, value });
+      if (did === "anew") Object.assign(side, fresh());
+      const what = path === "aqm.kind" ? value : `${path.split(".").at(-1)} ${value}`;
+      note(side, path, what);
+      learn(side, told);
+      if (path === "aqm.kind" || did === "anew") form();
+      else showField(id, value);
+      if (beside) wrong(beside);
+      say(HOW[did](path === "aqm.kind" ? `${value} is the discipline` : `${path} is ${value}`));
+    } catch (error) {
+      const message = error.message.replace(/^scenario: (--set )?/, "");
+      if (beside) {
+        wrong(beside, message);
+        $(`aqm-${slot}`).value = side.told.aqm;
+      } else if (!showField(id, value, message)) {
+        wrong(lanes[slot].querySelector(".wrong"), message);
+      }
+    }
+    if (task.value === value) break;
   }
-  const latest = pending.get(key);
-  if (latest.value !== value) return send(key);
   pending.delete(key);
 }
 
-const say = (text) => ($("said").textContent = text);
+/** Remembers a change for the plots. While a slider moves, one line moves along with it. */
+function note(side, path, what) {
+  const at = side.frame?.now ?? 0, last = side.notes.at(-1);
+  if (last?.path === path && at - last.at < 0.5 * page.speed) side.notes.pop();
+  side.notes.push({ at, path, text: `here: ${what}` });
+}
 
 /** Takes in what a frame brings. */
 function taken(side, frame, now) {
@@ -133,68 +143,128 @@ function taken(side, frame, now) {
     return;
   }
   side.frame = frame;
-  for (let i = 0; i < frame.points.length; i += FIELDS) side.points.push(frame.points.subarray(i, i + FIELDS));
+  for (let i = 0; i < frame.points.length; i += frame.fields) side.points.push(frame.points.subarray(i, i + frame.fields));
   if (side.points.length > 2 * KEPT) side.points.splice(0, side.points.length - KEPT);
-  for (const flow of frame.lost) side.losses.push({ flow, since: now + Math.random() * 60 });
+  for (const lost of frame.lost) side.losses.push({ head: lost & 1, since: now + Math.random() * 60, shift: Math.random() });
   while (side.losses.length > 60 || (side.losses.length && now - side.losses[0].since > FALL_MS)) side.losses.shift();
   side.profile = frame.profile;
+  side.shot = snapshot(side);
 }
 
-/** A key's value where it is a number of packets. */
-function packets(side, name) {
-  const state = side.frame.state.find(([key]) => key === name);
-  if (state && Number.isFinite(state[1])) return state[1];
-  const key = side.told.controls.find((g) => g.path === "aqm")?.keys.find((k) => k.name === name);
-  const found = key && parted(key.value);
-  return found && (!found[1] || found[1].startsWith("packet")) ? found[0] : NaN;
-}
+/** A key of the discipline: its value in force, as text. */
+const valueOf = (side, name) => side.told.controls.find((g) => g.path === "aqm")?.keys.find((k) => k.name === name)?.value;
 
-/** Means over the last samples: delay, goodput, signals per second, the share signalled. */
-function recent(points) {
-  const last = points.slice(-100);
-  const sum = (i, list = last) => list.reduce((s, p) => s + (Number.isFinite(p[i]) ? p[i] : 0), 0);
-  const delays = last.filter((p) => Number.isFinite(p[3]));
-  const seconds = last.length > 1 ? last.at(-1)[0] - last[0][0] : NaN;
-  return { delay: sum(3, delays) / delays.length, goodput: sum(4) / last.length, signals: sum(5) / seconds, share: sum(5) / Math.max(1, sum(6)), queue: sum(1) / last.length };
-}
-
-function drawLane(side, now) {
-  const { frame, told, view } = side;
-  const names = ["min_th", "mid_th", "max_th", "threshold", "q_ref", "b_star"];
-  view.thresholds = names.map((name) => [name, packets(side, name)]).filter(([, at]) => Number.isFinite(at));
-  const average = frame.state.find(([name]) => name === "avg_pkts");
-  view.average = average ? average[1] : NaN;
-  view.rate = told.rate_bps;
-  view.room = told.room_pkts;
-  drawDumbbell(lanes[side.slot].querySelector("canvas"), frame, view, page.colours, side.losses, now);
-}
-
-/** The numbers under a lane, four times a second. */
-function writeNumbers(side) {
-  const { frame, points } = side;
-  const mean = recent(points);
-  const rows = [
-    ["queue", `${frame.waiting}`], ["average", Number.isFinite(side.view.average) ? side.view.average.toFixed(1) : "–"],
-    ["delay", Number.isFinite(mean.delay) ? `${(mean.delay * 1e3).toFixed(1)} ms` : "–"], ["goodput", short(mean.goodput, "bit/s")],
-    ["signals", `${short(mean.signals)}/s`], ["marked", `${frame.totals.marks}`], ["dropped", `${frame.totals.drops}`],
-  ];
-  const list = lanes[side.slot].querySelector("dl");
-  if (!list.children.length) {
-    for (const [name] of rows) list.append(element("div", {}, element("dt", {}, name), element("dd")));
+/** Where a threshold is, in packets, and what dragging it there sets. A target of time is where the
+ * link takes that long for what waits. */
+function thresholds(side) {
+  const { told, shot } = side, out = [];
+  for (const name of THRESHOLDS) {
+    const state = shot.state[name];
+    const found = parted(valueOf(side, name));
+    const set = found && (!found[1] || found[1].startsWith("packet"));
+    const pkts = Number.isFinite(state) ? state : set ? found[0] : NaN;
+    if (Number.isFinite(pkts)) out.push({ name, pkts, drag: set && ((to) => `${Math.max(1, Math.round(to))} packets`) });
   }
-  rows.forEach(([, value], i) => (list.children[i].lastChild.textContent = value));
-  const canvas = lanes[side.slot].querySelector("canvas");
-  canvas.setAttribute("aria-label", `Dumbbell under ${side.told.aqm}: ${rows.map((r) => r.join(" ")).join(", ")}`);
+  const each = shot.packet_bits / told.rate_bps;
+  for (const name of TARGETS) {
+    const seconds = inSeconds(valueOf(side, name));
+    if (seconds > 0 && each > 0) out.push({ name, pkts: seconds / each, seconds, drag: (to) => `${Math.max(0.1, to * each * 1e3).toPrecision(3)} ms` });
+  }
+  return out.sort((a, b) => b.pkts - a.pkts);
+}
+
+/** A time with its unit, in seconds; NaN where it is something else. */
+function inSeconds(text) {
+  const found = parted(text), factor = found && { s: 1, ms: 1e-3, us: 1e-6, "µs": 1e-6 }[found[1]];
+  return factor ? found[0] * factor : NaN;
+}
+
+/** All numbers that are shown of a lane, in words and in the picture, at one moment. What is counted
+ * is a mean over the last second. */
+function snapshot(side) {
+  const { frame, told } = side;
+  const last = side.points.slice(-SECOND);
+  const mean = (i) => {
+    const found = last.map((p) => p[i]).filter(Number.isFinite);
+    return found.reduce((s, x) => s + x, 0) / found.length;
+  };
+  const sum = (i) => last.reduce((s, p) => s + p[i], 0);
+  const state = Object.fromEntries(frame.state);
+  const groups = told.groups.slice(0, (frame.fields - GROUPS) / 2);
+  const rate = mean(RATE);
+  const forward = told.flows.filter((f) => f.forward);
+  return {
+    now: frame.now, queue: frame.waiting, room: told.room_pkts, link: told.rate_bps, rate, share: rate / told.rate_bps,
+    average: state.avg_pkts ?? NaN, delay: mean(DELAY), signals: sum(SIGNALS) / (last.length * SAMPLE_S),
+    signalled: sum(SIGNALS) / Math.max(1, sum(ARRIVALS)), mean_queue: mean(QUEUE), state,
+    marks: frame.totals.marks, drops: frame.totals.drops, packet_bits: 8 * (frame.totals.left ? frame.totals.bytes / frame.totals.left : 1000),
+    rtt: Math.min(...(forward.length ? forward : told.flows).map((f) => f.rtt_s)),
+    group: Object.fromEntries(groups.flatMap((name, i) =>
+      forward.some((f) => f.group === i) ? [[name, { rate: mean(GROUPS + 2 * i), delay: mean(GROUPS + 2 * i + 1) }]] : [])),
+  };
+}
+
+/** The picture of a lane and the numbers beneath it, both from one snapshot. */
+function showLane(side, now) {
+  const { frame, told, shot } = side;
+  side.thresholds = thresholds(side);
+  const rooms = opened().map((s) => s.told.room_pkts);
+  const names = told.flows.length <= 8 ? told.flows.map((f) => told.groups[f.group]) : [];
+  const senders = [...frame.cwnd.keys()].filter((i) => told.flows[i]?.forward);
+  drawLane(lanes[side.slot].querySelector("canvas"), {
+    frame, shot, losses: side.losses, thresholds: side.thresholds, colours: page.colours, colour: colourOf(side), names, senders,
+    room: Math.max(4, ...rooms), rate: told.rate_bps, most: page.most, there: told.delay_s, flows: told.flows, still: calm.matches,
+  }, now);
+  writeNumbers(side);
+}
+
+function writeNumbers(side) {
+  const { shot, frame } = side;
+  const wait = (x) => (Number.isFinite(x) ? `${(x * 1e3).toFixed(1)} ms` : "–");
+  const groups = Object.entries(shot.group);
+  const rows = [
+    ["queue", `${shot.queue}`], ["average", shot.average.toFixed(1)], ["wait", wait(shot.delay)],
+    ["link", `${Math.round(100 * Math.min(1, shot.share || 0))} % full`],
+    ["marked", `${shot.marks}`], ["dropped", `${shot.drops}`],
+    ...(groups.length > 1 ? groups : []).map(([name, g]) => [name, `${short(g.rate, "bit/s")}, waits ${wait(g.delay)}`]),
+  ].filter(([name]) => name !== "average" || Number.isFinite(shot.average));
+  const list = lanes[side.slot].querySelector("dl");
+  if (list.children.length !== rows.length) list.replaceChildren(...rows.map(() => element("div", {}, element("dt"), element("dd"))));
+  rows.forEach(([name, value], i) => {
+    const [dt, dd] = list.children[i].children;
+    if (dt.textContent !== name) dt.textContent = name;
+    if (dd.textContent !== value) dd.textContent = value;
+  });
+  if (page.frames % 30 === 0) {
+    const text = `Dumbbell under ${side.told.aqm}: ${rows.map((r) => r.join(" ")).join(", ")}`;
+    lanes[side.slot].querySelector("canvas").setAttribute("aria-label", text);
+  }
+  if (frame.followed) sayFate(side, frame.followed);
+}
+
+/** What becomes of the packet that is followed. */
+function sayFate(side, fate) {
+  const name = side.told.groups[side.told.flows[fate.flow]?.group] ?? "flow";
+  const there = side.told.delay_s, age = fate.now - fate.left;
+  const waited = `It waited ${ms(fate.waited)}`;
+  if (fate.place === null) say("The next packet that comes is followed.");
+  else if (fate.dropped !== undefined) say(`Followed: a packet of ${name}. It was dropped after it had waited ${ms(fate.dropped - fate.came)}.`);
+  else if (fate.left === undefined) say(`Followed: a packet of ${name}. It has waited ${ms(fate.now - fate.came)}; ${fate.ahead} are ahead of it.`);
+  else if (age < there) say(`Followed: a packet of ${name}. ${waited}${fate.marked ? ", carries a mark" : ""}, and is on the link.`);
+  else if (!fate.acked) say(`Followed: a packet of ${name}. ${waited}, and has arrived ${ms(fate.waited + there)} after it came to the queue.`);
+  else if (age < fate.rtt) say(`Followed: a packet of ${name}. ${waited}; its acknowledgement is on the way back${fate.marked ? " and tells of the mark" : ""}.`);
+  else say(`Followed: a packet of ${name}. ${fate.marked ? "The sender hears of the mark" : "The sender hears of it"} ${ms(fate.waited + fate.rtt)} after it came to the queue, ${ms(fate.waited)} of which it waited.`);
 }
 
 /** A moving mean of a field over the samples, for what is counted. */
 function smooth(points, value) {
   const out = [];
-  for (let i = SMOOTH; i < points.length; i += 2) {
-    let sum = 0;
-    for (let k = i - SMOOTH; k < i; k++) sum += value(points[k]);
-    out.push([points[i][0], sum / SMOOTH]);
-  }
+  let sum = 0;
+  points.forEach((point, i) => {
+    sum += value(point);
+    if (i >= SMOOTH) sum -= value(points[i - SMOOTH]);
+    if (i >= SMOOTH && i % 2) out.push([point[T], sum / SMOOTH]);
+  });
   return out;
 }
 
@@ -203,43 +273,67 @@ const SCALES = {};
 function ceiling(name, lists, least) {
   let most = least;
   for (const list of lists) for (const [, y] of list) if (y > most) most = y;
-  const now = SCALES[name] ?? most;
-  return (SCALES[name] = most > now ? most : now + (most - now) * 0.03) * 1.05;
+  const now = calm.matches ? most : (SCALES[name] ?? most);
+  return (SCALES[name] = most > now ? most : now + (most - now) * 0.05) * 1.1;
 }
 
-/** The plots, one of them a frame: five frames draw all. */
+/** The plots, one of them a frame: five frames draw all. What holds of the link or of a discipline
+ * is a dashed line. */
 function drawPlot(which) {
-  const drawn = opened().filter((s) => s.frame);
+  const drawn = opened().filter((s) => s.frame && s.thresholds);
   if (!drawn.length) return;
-  const colour = (s) => (s.slot ? page.colours.b : page.colours.a);
-  const to = Math.max(...drawn.map((s) => s.frame.now), 1);
-  const width = Math.min(100, Math.max(10, 10 * page.speed));
+  const { colours } = page;
+  const to = Math.max(...drawn.map((s) => s.frame.now), 0.1);
+  const width = Math.min(100, Math.max(2, 10 * page.speed));
   const from = Math.max(0, to - width);
-  const axis = { from, to: Math.max(to, from + Math.min(width, 10)), colours: page.colours };
-  const inside = (s) => s.points.slice(Math.max(0, s.points.findLastIndex((p) => p[0] < from)));
-  const lists = drawn.map((s) => [s, inside(s)]);
-  const one = (title, unit, name, least, list) => {
-    const series = lists.map(([s, points]) => ({ points: list(points), colour: colour(s) }));
-    plot($(`plot-${name}`), { ...axis, title, unit, series, most: ceiling(name, series.map((s) => s.points), least) });
+  const notes = drawn.flatMap((s) => s.notes.map((n) => ({ ...n, colour: colourOf(s) })));
+  const axis = { from, to: Math.max(to, from + Math.min(width, 10)), colours, notes, unit: "" };
+  const first = (points) => {
+    let i = points.length;
+    while (i > 0 && points[i - 1][T] >= from) i--;
+    return Math.max(0, i - 1 - SMOOTH);
   };
+  const lists = drawn.map((s) => [s, s.points.slice(first(s.points))]);
+  const draw = (name, title, series, least, lines = []) =>
+    plot($(`plot-${name}`), { ...axis, title, series, lines, most: ceiling(name, series.map((s) => s.points), least) });
+  const each = (list) => lists.map(([s, points]) => ({ points: list(points), colour: colourOf(s) }));
+  const same = drawn.length === 1 || drawn[0].told.room_pkts === drawn[1].told.room_pkts;
+  const { shot } = drawn[0];
+  const reference = (at, text, colour = colours.muted) => ({ at, text, colour });
   if (which === 0) {
-    const series = lists.flatMap(([s, points]) => [
-      { points: points.map((p) => [p[0], p[1]]), colour: colour(s), wide: 0.7 },
-      { points: points.map((p) => [p[0], p[2]]), colour: colour(s), wide: 2.2 },
-    ]);
-    const lines = drawn.flatMap((s) => s.view.thresholds ?? []).map(([, y]) => y);
-    plot($("plot-queue"), { ...axis, title: "Queue, packets (thick: average)", unit: "", series, lines, most: ceiling("queue", series.map((s) => s.points), 10) });
+    const targets = drawn.flatMap((s) => s.thresholds).filter((t) => t.seconds).map((t) => reference(t.seconds * 1e3, `${t.name} ${ms(t.seconds)}`, colours.threshold));
+    const full = (shot.room * shot.packet_bits) / shot.link;
+    const lines = [...targets, reference(shot.rtt * 1e3, `base round trip ${ms(shot.rtt)}`), reference(full * 1e3, `full buffer ${ms(full)}`)];
+    draw("delay", "Wait in the queue, ms", each((points) => points.map((p) => [p[T], p[DELAY] * 1e3])), Math.max(1, shot.rtt * 1.1e3), lines);
   }
-  if (which === 1) one("Delay in the queue, ms", "", "delay", 1, (points) => points.map((p) => [p[0], p[3] * 1e3]));
-  if (which === 2) one("Goodput of all flows, Mbit/s", "", "goodput", 1e-3, (points) => smooth(points, (p) => p[4] / 1e6));
-  if (which === 3) one("Signals per second (marks and drops)", "", "signals", 1, (points) => smooth(points, (p) => p[5] / 0.02));
+  if (which === 1) {
+    const series = lists.flatMap(([s, points]) => [
+      { points: points.map((p) => [p[T], p[QUEUE]]), colour: colourOf(s), wide: 0.8 },
+      { points: points.map((p) => [p[T], p[AVERAGE]]), colour: colourOf(s), wide: 2.2 },
+    ]);
+    const lines = drawn.flatMap((s) => s.thresholds.filter((t) => !t.seconds)).map((t) => reference(t.pkts, t.name, colours.threshold));
+    for (const s of same ? [drawn[0]] : drawn) lines.push(reference(s.told.room_pkts, `buffer ${s.told.room_pkts}`));
+    draw("queue", "Queue, packets (thick: average)", series, 10, lines);
+  }
+  if (which === 2) {
+    const lines = [reference(shot.link / 1e6, `link ${short(shot.link, "bit/s")}`)];
+    draw("rate", "What the link carries, Mbit/s", each((points) => smooth(points, (p) => p[RATE] / 1e6)), shot.link / 1e6, lines);
+  }
+  if (which === 3) draw("signals", "Marks and drops per second", each((points) => smooth(points, (p) => p[SIGNALS] / SAMPLE_S)), 1);
   if (which === 4) {
     drawProfile($("plot-profile"), drawn.map((s) => {
-      const mean = recent(s.points);
-      const at = Number.isFinite(s.view.average) ? s.view.average : mean.queue;
-      return { profile: s.profile, colour: colour(s), room: s.told.room_pkts, now: [at, mean.share] };
-    }), page.colours);
+      const at = Number.isFinite(s.shot.average) ? s.shot.average : s.shot.mean_queue;
+      return { profile: s.profile, colour: colourOf(s), room: s.told.room_pkts, now: [at, s.shot.signalled] };
+    }), colours);
   }
+}
+
+/** Draws what the last frames brought. */
+function draw(now) {
+  const shown = opened().filter((s) => s.frame);
+  const most = Math.max(8, ...shown.flatMap((s) => [...s.frame.cwnd])) * 1.1;
+  page.most = calm.matches ? most : page.most + (most - page.most) * 0.1; // the scale does not jump
+  for (const side of shown) showLane(side, now);
 }
 
 /** One frame: what the worker has is drawn while it works on the next. */
@@ -248,7 +342,7 @@ async function loop() {
     const real = await new Promise(requestAnimationFrame);
     const begun = performance.now();
     const asked = ask({ do: "frame", real });
-    for (const side of opened()) if (side.frame) drawLane(side, begun);
+    if (!calm.matches || page.frames % CALM === 0) draw(begun);
     drawPlot(page.frames % 5);
     if (page.frames++ % 15 === 0) writeClock(real);
     page.drawn.push(performance.now() - begun);
@@ -256,6 +350,7 @@ async function loop() {
     try {
       const { slots } = await asked;
       slots.forEach((frame, slot) => sides[slot].told && taken(sides[slot], frame, performance.now()));
+      goOn();
     } catch (error) {
       trouble(error.message);
       return;
@@ -263,11 +358,10 @@ async function loop() {
   }
 }
 
-/** The clock, how fast it really goes, and the numbers. */
+/** The clock, and how fast it really goes. */
 function writeClock(real) {
   const shown = opened().filter((s) => s.frame);
   if (!shown.length) return;
-  shown.forEach(writeNumbers);
   const now = Math.max(...shown.map((s) => s.frame.now));
   page.real.push([real, now, page.frames]);
   if (page.real.length > 5) page.real.shift();
@@ -278,7 +372,7 @@ function writeClock(real) {
   const over = shown.every((s) => s.frame.ended) ? ", over" : "";
   $("clock").textContent = behind
     ? `working it out again, ${Math.round(100 * behind.frame.catching)} %`
-    : `${now.toFixed(2)} s${over} (${short(Math.max(0, page.pace || 0))}×, ${Math.round(page.rate || 0)} frames/s)`;
+    : `${now.toFixed(page.speed < 0.2 ? 3 : 1)} s${over} (${short(Math.max(0, page.pace || 0))}×)`;
 }
 
 function play(playing, speed) {
@@ -288,6 +382,106 @@ function play(playing, speed) {
   $("speed").value = String(speed);
   page.real = [];
   return ask({ do: "play", playing, speed });
+}
+
+/** Follows the packet that waits behind `ahead` others, slowly enough to be seen. */
+async function follow(slot = 0, ahead = Infinity) {
+  await play(true, Math.min(page.speed, FOLLOWING));
+  await ask({ do: "follow", slot, ahead: Math.min(ahead, 1e9) });
+}
+
+// ---- stories ---------------------------------------------------------------------------------
+
+/** Tells a story from its beginning. */
+async function tell(story) {
+  page.tale = null;
+  await open(0, story.toml);
+  await beside(Boolean(story.beside), story.beside);
+  page.tale = { story, at: -1, seen: [], done: false };
+  await play(!calm.matches, story.speed ?? 1);
+  for (const [i, button] of [...$("stories").children].entries()) button.setAttribute("aria-current", String(STORIES[i] === story));
+}
+
+function leave() {
+  page.tale = null;
+  $("tale").hidden = true;
+  for (const button of $("stories").children) button.setAttribute("aria-current", "false");
+}
+
+/** Goes on with the story where its step is over. */
+function goOn() {
+  const { tale } = page, shots = opened().map((s) => s.shot);
+  if (!tale || tale.done || !shots.length || shots.some((shot) => !shot) || sides.some((s) => s.frame?.catching < 1)) return;
+  const step = tale.story.steps[tale.at];
+  if (step) {
+    const read = ($("tale-said").textContent.split(" ").length / READ) * (tale.story.speed ?? 1);
+    const [begun] = tale.seen.at(-1);
+    const over = step.press ? tale.pressed || made(step.press) : shots[0].now - begun.now > read && step.when(shots[0], shots[1], tale.seen);
+    if (!over) return;
+  }
+  tale.at++;
+  tale.pressed = false;
+  const next = tale.story.steps[tale.at];
+  $("tale").hidden = false;
+  $("tale-said").textContent = next.say(shots[0], shots[1], tale.seen);
+  tale.seen.push(shots);
+  $("tale-do").hidden = !next.press;
+  $("tale-do").textContent = next.press?.label ?? "";
+  tale.done = tale.at === tale.story.steps.length - 1;
+}
+
+/** Whether the visitor has done by hand what a step asks for. */
+function made({ set: [[path, value]] }) {
+  const key = path.split(".").at(-1), place = path.slice(0, -key.length - 1);
+  if (path === "aqm.kind") return sides[0].told.aqm === value;
+  const now = sides[0].told.controls.find((g) => g.path === place)?.keys.find((k) => k.name === key)?.value;
+  return String(now) === value;
+}
+
+/** Does what the step asks for. */
+async function press() {
+  const { tale } = page, step = tale.story.steps[tale.at];
+  $("tale-do").hidden = true;
+  for (const [path, value] of step.press.set) await change(opened().map((s) => s.slot), path, value, true);
+  if (tale.story.steps[tale.at] === step) tale.pressed = true;
+}
+
+// ---- the picture is touched -------------------------------------------------------------------
+
+/** How near a threshold is touched, in CSS pixels. */
+const NEAR = 14;
+
+/** Thresholds are dragged; a packet that is pressed is followed. */
+function touch(slot) {
+  const canvas = lanes[slot].querySelector("canvas"), side = sides[slot];
+  const at = () => places(canvas.clientWidth, canvas.clientHeight, Math.max(4, ...opened().map((s) => s.told.room_pkts)));
+  const near = (event) => {
+    const x = event.offsetX;
+    const found = (side.thresholds ?? []).filter((t) => t.drag && Math.abs(at().x(t.pkts) - x) < NEAR);
+    return found.sort((a, b) => Math.abs(at().x(a.pkts) - x) - Math.abs(at().x(b.pkts) - x))[0];
+  };
+  let dragged = null;
+  const packets = (event) => (at().head - event.offsetX) / at().scale;
+  const drag = (event, last) => change([slot], `aqm.${dragged.name}`, dragged.drag(packets(event)), last);
+  canvas.onpointerdown = (event) => {
+    const { queue, head } = at();
+    dragged = near(event);
+    if (dragged) {
+      canvas.setPointerCapture(event.pointerId);
+      event.preventDefault();
+    } else if (event.offsetX >= queue.x && event.offsetX <= head) {
+      follow(slot, Math.max(0, Math.floor(packets(event))));
+    }
+  };
+  canvas.onpointermove = (event) => {
+    if (dragged) drag(event, false);
+    else canvas.classList.toggle("over", Boolean(near(event)));
+  };
+  canvas.onpointerup = (event) => {
+    if (dragged) drag(event, true);
+    dragged = null;
+  };
+  canvas.onpointercancel = () => (dragged = null);
 }
 
 // ---- links -----------------------------------------------------------------------------------
@@ -302,83 +496,103 @@ function fragment() {
   return `#${said}`;
 }
 
-/** Shows what the fragment says: `toml`, or `aqm` alone; `beside`, with `second` its own scenario; `speed`. */
-async function follow() {
+/** Shows what the fragment says: `story`, by number; or `toml`, or `aqm` alone; `beside`, with
+ * `second` its own scenario; `speed`. Without one DropTail and CoDel are beside each other. */
+async function visit() {
   const said = new URLSearchParams(location.hash.slice(1));
   trouble();
   try {
-    page.toml = said.has("toml") ? unpacked(said.get("toml")) : START;
+    const story = STORIES[Number(said.get("story")) - 1];
+    if (story) return await tell(story);
+    leave();
+    const nothing = location.hash.length < 2;
     const speed = Number(said.get("speed"));
-    await open(0, said.get("aqm") ?? undefined);
-    await beside(said.has("beside"), said.get("beside") ?? undefined, said.has("second") ? unpacked(said.get("second")) : null);
-    await play(true, SPEEDS.includes(speed) ? speed : 1);
+    await open(0, said.has("toml") ? unpacked(said.get("toml")) : START, said.get("aqm") ?? undefined);
+    await beside(nothing || said.has("beside"), said.get("beside") ?? undefined, said.has("second") ? unpacked(said.get("second")) : undefined);
+    await play(!calm.matches, SPEEDS.includes(speed) ? speed : 1);
   } catch (error) {
     trouble(error.message);
   }
 }
 
-/** Shows or hides the second run. */
-async function beside(on, aqm, toml) {
-  $("two").checked = on;
-  $("beside").hidden = lanes[1].hidden = !on;
-  if (!on) {
+/** Shows or hides the second run. It begins at the beginning, and catches up with the first. */
+async function beside(on, aqm = "codel", toml = sides[0].told.toml) {
+  if (on) await open(1, toml, aqm);
+  else {
     await ask({ do: "close", slot: 1 });
-    Object.assign(sides[1], { told: null, frame: null, points: [] });
-    return form();
+    Object.assign(sides[1], { told: null, ...fresh() });
+    form();
   }
-  const first = page.toml;
-  page.toml = toml ?? sides[0].told.toml;
-  try {
-    await open(1, aqm ?? ($("aqm-1").value || "codel"));
-  } finally {
-    page.toml = first;
-  }
+  $("two").checked = on;
+  lanes[1].hidden = !on;
+  $("lanes").classList.toggle("alone", !on);
 }
 
-/** Runs a task of the page; what it says against it is shown. */
-const guarded = (task) => async (event) => {
+/** Runs a task of the page; what it says against it is shown in `place`. */
+const guarded = (task, place = $("trouble")) => async (event) => {
   try {
-    trouble();
+    wrong(place);
     await task(event);
   } catch (error) {
-    trouble(error.message);
+    wrong(place, error.message);
   }
 };
 
+/** Whether a key belongs to the control that has the focus. After a click it does not: whoever
+ * works with the mouse has not chosen the control for the keyboard. */
+function takes(target, key) {
+  if (target.closest("textarea, input[type=text]")) return true;
+  if (target.closest("select")) return target.matches(":focus-visible");
+  return key === " " && target.closest("button, summary, input[type=checkbox]") !== null && target.matches(":focus-visible");
+}
+
 function listen() {
   $("play").onclick = () => play(!page.playing, page.speed);
-  $("restart").onclick = restart;
+  $("restart").onclick = guarded(restart);
   $("speed").onchange = () => play(page.playing, Number($("speed").value));
-  $("aqm-0").onchange = guarded(async () => {
-    page.toml = sides[0].told.toml;
-    await open(0, $("aqm-0").value);
+  $("follow").onclick = () => follow();
+  for (const slot of [0, 1]) {
+    $(`aqm-${slot}`).onchange = () => change([slot], "aqm.kind", $(`aqm-${slot}`).value, true);
+    touch(slot);
+  }
+  $("two").onchange = guarded(async () => {
+    leave();
+    await beside($("two").checked);
   });
-  $("aqm-1").onchange = guarded(() => beside(true, $("aqm-1").value));
-  $("two").onchange = guarded(() => beside($("two").checked, "codel"));
+  for (const story of STORIES) {
+    const button = element("button", { type: "button", "aria-current": "false" }, story.title);
+    button.onclick = guarded(() => tell(story));
+    $("stories").append(button);
+  }
+  $("tale-do").onclick = guarded(press);
+  $("tale-leave").onclick = leave;
   $("share").onclick = guarded(async () => {
     history.replaceState(null, "", fragment());
     await navigator.clipboard?.writeText(location.href).catch(() => null);
     say("The link is in the address bar, and in the clipboard where the browser allows it.");
   });
   $("use").onclick = guarded(async () => {
-    page.toml = $("toml").value;
-    await open(0);
+    await open(0, $("toml").value);
+    leave();
     if (sides[1].told) await beside(true, sides[1].told.aqm);
-  });
+  }, $("toml-wrong"));
   $("save").onclick = () => {
     const address = URL.createObjectURL(new Blob([$("toml").value], { type: "application/toml" }));
     element("a", { href: address, download: "lab.toml" }).click();
     URL.revokeObjectURL(address);
   };
-  window.onhashchange = follow;
+  window.onhashchange = visit;
   matchMedia("(prefers-color-scheme: dark)").onchange = () => (page.colours = palette());
   document.onkeydown = (event) => {
-    if (event.target.closest("input, select, textarea, button, summary") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || takes(event.target, event.key)) return;
     const at = SPEEDS.indexOf(page.speed);
-    const keys = { " ": () => play(!page.playing, page.speed), r: restart, "+": () => play(page.playing, SPEEDS[Math.min(at + 1, SPEEDS.length - 1)]), "-": () => play(page.playing, SPEEDS[Math.max(at - 1, 0)]) };
-    if (!keys[event.key]) return;
+    const pause = () => play(!page.playing, page.speed);
+    const faster = (by) => () => play(page.playing, SPEEDS[Math.max(0, Math.min(at + by, SPEEDS.length - 1))]);
+    const keys = { " ": pause, p: pause, r: guarded(restart), f: () => follow(), "+": faster(1), "-": faster(-1) };
+    const asked = keys[event.key.toLowerCase()];
+    if (!asked) return;
     event.preventDefault();
-    keys[event.key]();
+    asked();
   };
 }
 
@@ -396,15 +610,15 @@ async function begin() {
     else waiting?.resolve(data);
   };
   worker.onerror = (event) => trouble(event.message);
-  const wasm = Uint8Array.from(atob(PENSTOCK.wasm), (c) => c.charCodeAt(0));
+  const packed = new Blob([Uint8Array.from(atob(PENSTOCK.wasm), (c) => c.charCodeAt(0))]);
+  const wasm = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   page.kinds = (await ask({ do: "start", wasm })).kinds;
   for (const slot of [0, 1]) {
     for (const kind of page.kinds) $(`aqm-${slot}`).append(element("option", { value: kind.name, title: kind.doc }, kind.name));
   }
-  $("aqm-1").value = "codel";
   for (const speed of SPEEDS) $("speed").append(element("option", { value: String(speed) }, `${speed}×`));
   listen();
-  await follow();
+  await visit();
   loop();
 }
 

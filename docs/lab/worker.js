@@ -12,6 +12,19 @@ const SLICE_S = 0.02;
 const DRAWN = 400;
 /** Points of a discipline's profile. */
 const PROFILE = 40;
+/** Numbers of a point before those of the groups: time, queue, average, delay, what left in bits
+ * per second, signals, arrivals. Two follow for each group: what left of it, and its delay. */
+const FIELDS = 7;
+/** Groups of flows that are told apart. */
+const GROUPS = 6;
+/** Up to this speed packets are drawn on their way, one by one. */
+const SLOW = 0.1;
+/** Packets on their way that are kept, and drawn. */
+const FLYING = 2000;
+/** Columns of the `events` table, by place. */
+const AT = 0, WHAT = 1, FLOW = 2, BYTES = 3, PLACE = 6, DATA = 7, ECN = 8, WAITED = 9;
+/** Congestion experienced, in the column `ecn`. */
+const CE = 3;
 /** Words of the `events` table, by number. */
 const MARK = 1, MARK_HEAD = 2, DEQUEUE = 3, DROP_HEAD = 7, EVICT = 8;
 
@@ -74,20 +87,32 @@ class Slot {
     this.ended = false;
     this.waiting = [];
     this.head = 0;
-    this.totals = { arrivals: 0, marks: 0, drops: 0, left: 0 };
-    this.bin = { delay: 0, left: 0, signals: 0, arrivals: 0, drops: 0 };
-    this.acked = null;
+    this.totals = { arrivals: 0, marks: 0, drops: 0, left: 0, bytes: 0 };
+    this.bin = this.fresh();
     this.cwnd = new Float32Array(0);
     this.state = [];
     this.points = [];
     this.lost = [];
+    this.flying = [];
+    this.followed = null;
+    this.sent = { t: 0, bits: 0 };
+    this.rest = 0;
+  }
+
+  /** A bin of the series, empty. */
+  fresh() {
+    const groups = Array.from({ length: this.groups ?? 0 }, () => ({ delay: 0, left: 0, bytes: 0 }));
+    return { delay: 0, left: 0, bytes: 0, signals: 0, arrivals: 0, groups };
   }
 
   /** Reads what the form shows, and begins the profile. */
   learn() {
     this.told = ask({ do: "describe", session: this.session });
     this.average = this.told.state.findIndex((s) => s.name === "avg_pkts");
-    this.cwnd = new Float32Array(this.told.flows.length);
+    this.groups = Math.min(GROUPS, this.told.groups.length);
+    if (this.bin.groups.length !== this.groups) this.bin = this.fresh();
+    if (this.cwnd.length !== this.told.flows.length) this.cwnd = new Float32Array(this.told.flows.length);
+    this.longest = Math.max(0, ...this.told.flows.map((f) => f.rtt_s)) + 0.1;
     this.profile = [];
   }
 
@@ -102,81 +127,102 @@ class Slot {
 
   /** Takes in what was recorded. */
   take(tables) {
-    const rows = { queue: [], goodput: new Map() };
+    const samples = [];
     for (const { number, rows: n, columns } of tables) {
       const name = this.told.tables[number];
-      if (name === "queue") for (let i = 0; i < n; i++) rows.queue.push(columns.map((c) => c[i]));
+      if (name === "queue") for (let i = 0; i < n; i++) samples.push(columns.map((c) => c[i]));
       if (name === "cwnd") for (let i = 0; i < n; i++) this.cwnd[columns[1][i]] = columns[2][i];
-      if (name === "goodput") {
-        for (let i = 0; i < n; i++) rows.goodput.set(columns[0][i], (rows.goodput.get(columns[0][i]) ?? 0) + columns[2][i]);
-      }
     }
     const events = tables.filter((t) => this.told.tables[t.number] === "events");
     let [table, i] = [0, 0];
     const until = (t) => {
       for (; table < events.length; table++, i = 0) {
         const { rows: n, columns } = events[table];
-        for (; i < n && columns[0][i] <= t * 1e9; i++) this.event(columns[0][i] / 1e9, columns[1][i], columns[2][i]);
+        for (; i < n && columns[AT][i] <= t * 1e9; i++) this.event(columns, i);
         if (i < n) return;
       }
     };
-    for (const row of rows.queue) {
+    for (const row of samples) {
       until(row[0]);
-      this.sample(row, rows.goodput.get(row[0]) ?? 0);
+      this.sample(row);
     }
     until(Infinity);
   }
 
-  /** Where the first packet of a flow waits. */
-  first(flow) {
-    for (let i = this.head; i < this.waiting.length; i++) if (this.waiting[i].flow === flow) return i;
-    return -1;
-  }
-
-  /** Takes that packet out of the queue. */
-  out(flow) {
-    const i = this.first(flow);
-    if (i < 0) return null;
-    const packet = this.waiting[i];
+  /** Takes a packet out of the queue: the first, as a rule. */
+  out(place) {
+    let i = this.head;
+    while (i < this.waiting.length && this.waiting[i].place !== place) i++;
+    if (i === this.waiting.length) return;
     if (i === this.head) this.head++;
     else this.waiting.splice(i, 1);
     if (this.head > 1024) this.waiting.splice(0, this.head), (this.head = 0);
-    return packet;
   }
 
-  event(t, what, flow) {
+  event(columns, i) {
     const { totals, bin } = this;
+    const t = columns[AT][i] / 1e9, what = columns[WHAT][i], flow = columns[FLOW][i], place = columns[PLACE][i];
     if (what <= MARK) {
-      this.waiting.push({ flow, t, marked: what === MARK });
+      this.waiting.push({ flow, place, t, marked: what === MARK });
+      if (this.followed?.place === null && columns[DATA][i]) Object.assign(this.followed, { place, flow, came: t });
     } else if (what === DEQUEUE) {
-      const packet = this.out(flow);
+      const bytes = columns[BYTES][i], waited = columns[WAITED][i] / 1e9, marked = columns[ECN][i] === CE;
+      this.out(place);
       totals.left++;
-      bin.left++;
-      if (packet) bin.delay += t - packet.t;
+      totals.bytes += bytes;
+      this.sent = { t, bits: bytes * 8 };
+      for (const each of [bin, bin.groups[this.told.flows[flow]?.group]]) {
+        if (each) each.left++, (each.bytes += bytes), (each.delay += waited);
+      }
+      this.flying.push({ flow, place, t, marked });
+      if (this.flying.length > 2 * FLYING) this.flying.splice(0, FLYING);
     } else if (what === MARK_HEAD) {
-      const i = this.first(flow);
-      if (i >= 0) this.waiting[i].marked = true;
+      const packet = this.waiting.find((p, k) => k >= this.head && p.place === place);
+      if (packet) packet.marked = true;
     } else {
-      if (what === DROP_HEAD || what === EVICT) this.out(flow);
+      if (what === DROP_HEAD || what === EVICT) this.out(place);
       totals.drops++;
-      bin.drops++;
-      this.lost.push(flow);
+      this.lost.push(2 * flow + (what >= DROP_HEAD ? 1 : 0));
     }
     if (what <= MARK || (what >= 4 && what < DROP_HEAD)) totals.arrivals++, bin.arrivals++;
     if (what === MARK || what === MARK_HEAD) totals.marks++;
     if (what !== 0 && what !== DEQUEUE) bin.signals++;
+    const { followed } = this;
+    if (followed?.place === place && followed.place !== null) {
+      if (what === DEQUEUE) Object.assign(followed, { left: t, waited: t - followed.came, marked: columns[ECN][i] === CE });
+      if (what === DROP_HEAD || what === EVICT) followed.dropped = t;
+    }
   }
 
-  /** A sample of the queue ends a bin: time, queue, average, delay, goodput, signals, arrivals. */
-  sample(row, acked) {
+  /** A sample of the queue ends a bin, and makes a point. */
+  sample(row) {
     const { bin } = this;
     this.state = row.slice(3);
     const average = this.average < 0 ? NaN : this.state[this.average];
-    const goodput = this.acked === null ? 0 : ((acked - this.acked) * 8) / SAMPLE_S;
-    this.acked = acked;
-    const delay = bin.left ? bin.delay / bin.left : NaN;
-    this.points.push(row[0], row[1], average, delay, goodput, bin.signals, bin.arrivals);
-    this.bin = { delay: 0, left: 0, signals: 0, arrivals: 0, drops: 0 };
+    const both = (b) => [(b.bytes * 8) / SAMPLE_S, b.left ? b.delay / b.left : NaN];
+    const [started, delay] = both(bin);
+    // The last packet that started may be half sent: the rest belongs to the next bin.
+    const { t, bits } = this.sent, rest = Math.max(0, bits - (row[0] - t) * this.told.rate_bps);
+    const rate = started + (this.rest - rest) / SAMPLE_S;
+    this.rest = rest;
+    this.points.push(row[0], row[1], average, delay, rate, bin.signals, bin.arrivals, ...bin.groups.flatMap(both));
+    this.bin = this.fresh();
+  }
+
+  /** Follows the packet that waits behind `ahead` others, or the next one that comes. */
+  follow(ahead) {
+    const packet = this.waiting[this.head + ahead] ?? this.waiting.at(-1);
+    const waits = this.head < this.waiting.length;
+    this.followed = waits ? { place: packet.place, flow: packet.flow, came: packet.t } : { place: null };
+  }
+
+  /** How the followed packet is: where it is, and since when. */
+  fate() {
+    const { followed, now, head } = this;
+    if (!followed || followed.place === null) return followed;
+    const ahead = this.waiting.slice(head).findIndex((p) => p.place === followed.place);
+    const rtt = this.told.flows[followed.flow]?.rtt_s ?? 0;
+    return { ...followed, now, ahead, rtt, acked: this.cwnd[followed.flow] > 0 };
   }
 
   /** Goes on until `until`, as far as the time allows. */
@@ -217,9 +263,17 @@ class Slot {
     const state = this.told.state.map((s, i) => [s.name, this.state[i]]);
     return {
       now: this.now, ended: this.ended, catching: this.now < this.goal ? this.now / this.goal : 1,
-      waiting, queue, lost, points, cwnd: this.cwnd.slice(0, 400), state,
-      totals: { ...this.totals }, profile: this.profile.slice(),
+      waiting, queue, lost, points, fields: FIELDS + 2 * this.groups, cwnd: this.cwnd.slice(0, 400), state,
+      flying: this.onTheWay(), followed: this.fate(), totals: { ...this.totals }, profile: this.profile.slice(),
     };
+  }
+
+  /** Packets on their way, where time is slow: of each its flow, whether it is marked, its age. */
+  onTheWay() {
+    const since = this.now - this.longest;
+    const first = this.flying.findIndex((p) => p.t >= since);
+    if (first) this.flying.splice(0, first < 0 ? this.flying.length : first);
+    return speed > SLOW ? null : Float32Array.from(this.flying.slice(-FLYING).flatMap((p) => [p.flow, p.marked ? 1 : 0, this.now - p.t]));
   }
 }
 
@@ -255,6 +309,10 @@ const tasks = {
   set({ slot, path, value }) {
     const did = slots[slot].set(path, value);
     return { do: "told", slot, did, told: slots[slot].told };
+  },
+  follow({ slot, ahead }) {
+    slots[slot]?.follow(ahead);
+    return null;
   },
   play(said) {
     ({ playing, speed } = said);

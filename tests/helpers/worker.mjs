@@ -20,7 +20,7 @@ let real = 0;
 async function run(until, times = []) {
   for (;;) {
     const [frame] = (await ask({ do: "frame", real: (real += 50) })).slots;
-    for (let i = 0; i < frame.points.length; i += 7) times.push(frame.points[i]);
+    for (let i = 0; i < frame.points.length; i += frame.fields) times.push(frame.points[i]);
     if (frame.now > until && frame.catching === 1) return frame;
   }
 }
@@ -33,6 +33,9 @@ const changes = [
   ["aqm.max_p", "0.3"],
   ["topology.bottleneck.rate", "5 Mbit/s"],
   ["aqm.max_p", "0.5"],
+  ["aqm.kind", "codel"],
+  ["traffic.0.flows", "10"],
+  ["aqm.kind", "red"],
 ];
 const times = [], did = [];
 await ask({ do: "open", slot: 0, toml });
@@ -41,11 +44,12 @@ for (const [path, value] of changes) {
   await run((until += 3), times);
   did.push((await ask({ do: "set", slot: 0, path, value })).did);
 }
-await run(until + 3, times);
+const last = await run(until + 3, times);
+const swapped = { waiting: last.waiting, ...last.totals };
 const frames = {};
 for (const aqm of kinds) {
   await ask({ do: "open", slot: 0, toml, aqm });
   const { waiting, totals } = await run(4);
   frames[aqm] = { waiting, ...totals };
 }
-process.stdout.write(JSON.stringify({ times, did, frames }));
+process.stdout.write(JSON.stringify({ times, did, swapped, frames }));
