@@ -25,7 +25,7 @@ FLOORS = (
     {"model"},
     {"show"},
     {"runs"},
-    {"sweeps", "emulation", "operators"},
+    {"sweeps", "emulation", "operators", "rl"},
     {"fluid"},  # it runs points of a sweep
     {"validate"},
     {"evaluation"},

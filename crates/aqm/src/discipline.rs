@@ -135,6 +135,7 @@ disciplines! {
     Afd(AfdParams) in alone::afd, "Approximate fair dropping.";
     Sfq(SfqParams) in alone::sfq, "SFQ.";
     Step(StepParams) in alone::step, "Step marking.";
+    Bernoulli(BernoulliParams) in alone::bernoulli, "One probability for every packet.";
     Custom(CustomParams) in family::custom, "RED's family recombined.";
 }
 

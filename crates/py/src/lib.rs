@@ -2,6 +2,7 @@
 //! in `python/penstock/_penstock.pyi`; `tests/test_package.py` compares the two.
 
 mod aqm;
+mod controls;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod errors;
@@ -116,6 +117,7 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<facts::FullPacket>()?;
     m.add_class::<run::RunResult>()?;
     m.add_class::<session::Session>()?;
+    m.add_class::<controls::Controls>()?;
     m.add_class::<aqm::PacketView>()?;
     m.add_class::<aqm::QueueView>()?;
     m.add_class::<aqm::Own>()?;

@@ -20,7 +20,7 @@ pub struct Session {
 }
 
 /// The exception for what a session failed with.
-fn failed(run: &mut Option<Core>, error: SessionError) -> PyErr {
+pub fn failed(run: &mut Option<Core>, error: SessionError) -> PyErr {
     match error {
         SessionError::Scenario(error) => scenario_error(&error),
         SessionError::Refused(why) => ScenarioError::new_err(why),
@@ -222,6 +222,12 @@ impl Session {
     #[getter]
     fn scenario(&self) -> PyResult<Scenario> {
         self.with(|core| Ok(Scenario { inner: core.scenario().clone() }))
+    }
+
+    /// Sets a flow's window, segments, and the rate of its payload, bits per second.
+    #[pyo3(signature = (flow, window, rate=None))]
+    fn steer(&self, flow: usize, window: f64, rate: Option<f64>) -> PyResult<()> {
+        self.with(|core| core.steer(flow, window, rate))
     }
 
     /// The discipline of a scenario's bottleneck takes over at a link.

@@ -1,13 +1,16 @@
 //! A run of a scenario in steps, which shows how it stands and is changed under way.
 
+use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
+use crate::keys;
 
-use crate::node::Origin;
+use crate::node::{Item, Node, Origin};
 use crate::plan::Line;
 use crate::scenario::Scenario;
 use penstock_sim::{
     Config, Handle, LinkConfig, Record, Run, RunResult, SenderState, SimError, Tally,
 };
+use penstock_units::param::{Param, Ty};
 use penstock_units::Time;
 use std::sync::Arc;
 
@@ -229,6 +232,53 @@ impl Session {
         Ok(())
     }
 
+    /// Sets parameters of the bottleneck's discipline, which are numbers, now: as [`Session::set`] does,
+    /// for a controller that does so again and again. [`Session::scenario`] does not tell.
+    ///
+    /// # Errors
+    /// If a value does not fit; nothing has changed then.
+    pub fn tune(
+        &mut self,
+        values: impl Iterator<Item = (&'static Param, f64)>,
+    ) -> Result<(), SessionError> {
+        let i = self.config.bottleneck;
+        let mut link = self.config.links[i].clone();
+        let known = Arc::make_mut(&mut link.aqm_values);
+        for (param, x) in values {
+            let node = Node { origin: Origin::Set, item: Item::Float(x) };
+            known.set(param.name, check::value(&node, param, param.name)?);
+        }
+        if !self.run.retune(i, &link)? {
+            return Err(SessionError::Refused("packets would have to wait in another way".into()));
+        }
+        self.config.links[i] = link;
+        Ok(())
+    }
+
+    /// A controller outside sets a flow's window, segments, and the rate of its payload, bits per
+    /// second; `None`: it is not paced.
+    ///
+    /// # Errors
+    /// If there is no such flow, or its control is another than `fixed`.
+    pub fn steer(
+        &mut self,
+        flow: usize,
+        window: f64,
+        rate: Option<f64>,
+    ) -> Result<(), SessionError> {
+        let (flows, positive) = (self.config.flows.len(), |x: f64| x.is_finite() && x > 0.0);
+        let refused = if flow >= flows {
+            format!("there is no flow {flow}: there are {flows}, from 0 on")
+        } else if !(window.is_finite() && window >= 1.0 && rate.is_none_or(positive)) {
+            "a window is one segment or more, and a rate is above zero".into()
+        } else if self.run.steer(flow, window, rate) {
+            return Ok(());
+        } else {
+            format!("flow {flow} has a congestion control: tcp = \"fixed\" leaves it to you")
+        };
+        Err(SessionError::Refused(refused))
+    }
+
     /// The discipline that `scenario`, which was made from [`Session::scenario`], has at the
     /// bottleneck takes over at `link`, now: it begins here, and what waits is sent as it came.
     ///
@@ -276,5 +326,30 @@ impl Session {
     /// As for [`Session::advance`].
     pub fn finish(self) -> Result<RunResult, SessionError> {
         Ok(self.run.finish()?)
+    }
+}
+
+impl Scenario {
+    /// Returns a parameter of the bottleneck's discipline that is a number.
+    ///
+    /// # Errors
+    /// If it has none of that name.
+    pub fn parameter(&self, name: &str) -> Result<&'static Param, ScenarioError> {
+        let line = &self.plan.topology.links[self.plan.topology.bottleneck];
+        let number = |ty: &Ty| match ty {
+            Ty::Num { .. } | Ty::Queue => true,
+            Ty::Or(number, _) => matches!(number, Ty::Num { .. }),
+            _ => false,
+        };
+        let own = line.user.is_none().then(|| keys::aqm_params(line.aqm)).unwrap_or_default();
+        let numbers: Vec<_> = own.into_iter().flatten().filter(|p| number(&p.ty)).collect();
+        if let Some(found) = numbers.iter().find(|p| p.name == name) {
+            return Ok(found);
+        }
+        let names: Vec<_> = numbers.iter().map(|p| p.name).collect();
+        let problem =
+            format!("{} has no number {name}; there are: {}", self.aqm(), names.join(", "));
+        let path = format!("{}.{name}", line.place);
+        Err(ScenarioError::new(Origin::Set, path, Problem::Conflict(problem)))
     }
 }

@@ -291,6 +291,21 @@ impl Engine {
         })
     }
 
+    /// A controller outside sets a sender's window, segments, and its rate, bits of payload per second.
+    /// Returns false where the flow has another control than `fixed`.
+    pub(crate) fn steer(&mut self, flow: usize, window: f64, rate: Option<f64>) -> bool {
+        let FlowKind::Tcp(Tcp { sender, .. }) = &self.flows[flow].kind else { return false };
+        if !sender.steers() {
+            return false;
+        }
+        let (now, gap) = (self.now, rate.map(|rate| sender.gap_of(rate)));
+        self.net.sched.begin(now, now);
+        ends::with_sender(&mut self.net, &mut self.flows, now, flow, |s, wire| {
+            s.steer(now, window, gap, wire);
+        });
+        true
+    }
+
     /// Returns how a flow's sender stands; `None` for datagrams.
     pub(crate) fn sender(&self, flow: usize) -> Option<SenderState> {
         measure::sender(&self.flows[flow])

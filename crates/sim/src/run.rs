@@ -102,6 +102,13 @@ impl Run {
         self.engine.sender(flow)
     }
 
+    /// A controller outside sets a flow's window, segments, and the rate at which its segments leave,
+    /// bits of payload per second; `None`: they are not paced. Returns false, and changes nothing,
+    /// where the flow has another control than `fixed`.
+    pub fn steer(&mut self, flow: usize, window: f64, rate: Option<f64>) -> bool {
+        self.engine.steer(flow, window, rate)
+    }
+
     /// A link's discipline and buffer are those of `c` from now on, the discipline of the same kind
     /// as before. The flows, the packets that wait and what the discipline has learned stay
     /// ([`Link::retune`]). Returns false, and changes nothing, where packets would have to wait in

@@ -2,7 +2,7 @@
 //! application gives data, an ACK arrives, a timer expires.
 
 use crate::connection::{Connection, Counters, Io};
-use crate::control::Model;
+use crate::control::{Control, Model};
 use crate::ecn::answer;
 use crate::ecn::bits::{Ecn, Mark};
 use crate::info::{CaState, Info};
@@ -209,6 +209,36 @@ impl Sender {
             self.recovery.on_mark(c, now, ack);
         }
         true
+    }
+
+    /// A controller outside sets the window, in segments, and the time from one segment to the next;
+    /// `None`: they are not paced. Returns false, and changes nothing, under another control than
+    /// `fixed`.
+    pub fn steer(
+        &mut self,
+        now: Time,
+        window: f64,
+        gap: Option<Duration>,
+        io: &mut impl Io,
+    ) -> bool {
+        let Sender { recovery, c } = self;
+        let Control::Fixed(own) = &mut c.control else { return false };
+        own.set(window, gap, &mut c.window);
+        if c.limit > 0 && !c.stopped {
+            recovery.send(c, now, false, u32::MAX, io);
+            self.account(now);
+        }
+        true
+    }
+
+    /// Whether [`Sender::steer`] does anything.
+    pub fn steers(&self) -> bool {
+        matches!(self.c.control, Control::Fixed(_))
+    }
+
+    /// Returns the time from one segment to the next at a rate, in bits of payload per second.
+    pub fn gap_of(&self, rate: f64) -> Duration {
+        Duration::from_secs_f64(f64::from(self.c.p.segment_bytes()) * 8.0 / rate)
     }
 
     /// The deadline has come.

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 #: What a user may give where a discipline is asked for.
 Named: TypeAlias = "str | Table | Aqm | type[Aqm] | Discipline"
 
-#: It is put together by the user, and none by itself.
-NO_DISCIPLINE = "custom"
+#: One is put together by the user, and one is set from outside: none by themselves.
+NO_DISCIPLINES = ("custom", "bernoulli")
 ALL = "all"
 
 _NAMED = re.compile(r"(?P<label>[^=:()]+)=(?P<rest>.+)", re.DOTALL)
@@ -112,7 +112,7 @@ def disciplines(given: Iterable[Named] | Mapping[str, Named], where: str) -> lis
 
 def every_kind() -> list[str]:
     """Returns the kinds that are disciplines by themselves."""
-    return [kind for kind in kinds() if kind != NO_DISCIPLINE]
+    return [kind for kind in kinds() if kind not in NO_DISCIPLINES]
 
 
 def _of_text(text: str, where: str) -> Discipline:

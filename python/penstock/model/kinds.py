@@ -23,6 +23,7 @@ __all__ = [
     "Amecn",
     "Ared",
     "Avq",
+    "Bernoulli",
     "Blue",
     "Cake",
     "Cbr",
@@ -1885,6 +1886,26 @@ class Step(_Discipline):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bernoulli(_Discipline):
+    """Every packet is dropped or marked with the same probability, whatever waits.
+
+    Each long flow of Reno's gets about 1.22·MSS / (RTT·√p), and the queue is what is left over: where that is less
+    than the flow's share of the link, nothing waits, else the buffer fills. It is meant for theory, for loss of a
+    known rate under ECN, and for a controller outside that sets p while the simulation runs.
+
+    It controls nothing by itself: any load but one leaves the link idle or the buffer full. The probability does not
+    depend on a packet's size, so small packets lose as often as large ones.
+
+    p: Probability with which a packet is dropped or marked; a number in [0, 1]; default: 0.01. Source: Mathis et al.
+        1997, figure 2: from 0.0001 to 0.1.
+    Source: Mathis, Semke, Mahdavi, Ott 1997: losses of one probability.
+    """
+
+    kind: ClassVar[str] = "bernoulli"
+    p: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Custom(_Adaptive):
     """RED's family recombined: an estimator, a profile, a gate, a signal and an adapter, by name.
 
@@ -2077,8 +2098,8 @@ class _Tcp(_Traffic):
     """Flows of TCP.
 
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
-        "dctcp", "ledbat", "bbr", "bbr3", "prague"; default: reno; with profile linux: cubic; with profile quic:
-        cubic. Source: the papers' experiments use Reno; Linux: CONFIG_DEFAULT_TCP_CONG; quinn, neqo, s2n-quic.
+        "dctcp", "ledbat", "bbr", "bbr3", "prague", "fixed"; default: reno; with profile linux: cubic; with profile
+        quic: cubic. Source: the papers' experiments use Reno; Linux: CONFIG_DEFAULT_TCP_CONG; quinn, neqo, s2n-quic.
     ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter; with `accecn_option`
         the TCP option as well. sce: with Reno's four, cubic and dctcp. With dctcp the default is classic; one of
         "off", "classic", "mecn", "accecn", "sce"; default: off. Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3;
@@ -2256,8 +2277,9 @@ class _Tcp(_Traffic):
         window, and sets it to the estimate when the cut is over. linux goes with recovery = "rack"; one of "rfc",
         "linux"; default: rfc; with profile linux: linux. Source: Grieco 2004; Linux 6.x tcp_westwood.c.
     recovery: How controls other than Reno's and Vegas's repair losses; selective acknowledgements are negotiated for
-        sack, rack and quic. rack and quic go with reno, too; one of "newreno", "sack", "rack", "quic"; default: rack.
-        Source: RFC 6582, RFC 6675; rack: RFC 8985 as in Linux; quic: RFC 9002; Westwood+ was written on NewReno.
+        sack, rack and quic. rack and quic go with reno, too; one of "newreno", "sack", "rack", "quic"; default: sack;
+        with profile linux: rack; with profile quic: quic. Source: RFC 6582, RFC 6675; rack: RFC 8985 as in Linux;
+        quic: RFC 9002; Westwood+ was written on NewReno.
     low_window: HighSpeed is Reno up to this window; a number in [2, 1000000000]; unit: segments; default: 38. Source:
         RFC 3649 5.
     high_window: The window that HighSpeed reaches at a drop rate of high_p; a number in [2, 1000000000]; unit:
@@ -2317,6 +2339,8 @@ class _Tcp(_Traffic):
         ms; RFC 9331 4.3.
     prague_rtt_transition: Round trips after slow start before `prague_rtt` counts; a whole number in [0, 1048576];
         default: 4. Source: Linux: prague_rtt_transition.
+    fixed_window: The congestion window, until somebody sets another one; a number in [1, 1000000000]; unit: segments;
+        default: 10. Source: RFC 6928: the initial window.
     """
 
     tcp: (
@@ -2334,6 +2358,7 @@ class _Tcp(_Traffic):
             "bbr",
             "bbr3",
             "prague",
+            "fixed",
         ]
         | None
     ) = None
@@ -2429,6 +2454,7 @@ class _Tcp(_Traffic):
     prague_g: float | None = None
     prague_rtt: str | None = None
     prague_rtt_transition: int | None = None
+    fixed_window: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

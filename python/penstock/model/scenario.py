@@ -123,6 +123,9 @@ class Scenario:
         """Reads a scenario from the text of a scenario file; `own` is as for `load`."""
         return cls._of(_penstock.Scenario.from_toml(text, "<text>", [], _declared(own)))
 
+    def __deepcopy__(self, memo: object) -> Scenario:
+        return self  # nothing in it changes
+
     @classmethod
     def _of(cls, core: _penstock.Scenario) -> Scenario:
         made = cls.__new__(cls)

@@ -174,6 +174,17 @@ class Session:
         self._core.set(path, as_toml(value))
         self._changed = True
 
+    def steer(self, flow: int, *, window: float, rate: str | float | None = None) -> None:
+        """Sets a sender's congestion window, and its pace, from now on. Its `tcp` must be `"fixed"`.
+
+        flow: its number, as in `flows()`.
+        window: segments, 1 or more. The losses and marks that it meets do not change it.
+        rate: the rate of payload at which segments leave, `"5 Mbit/s"` or bits per second; default: they are not paced.
+        """
+        given = _penstock.parse_rate(rate) if isinstance(rate, str) else rate
+        self._core.steer(flow, window, given)
+        self._changed = True
+
     def swap(self, aqm: Named, link: str | None = None) -> None:
         """Puts another discipline in the place of a link's, from now on.
 

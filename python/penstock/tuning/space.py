@@ -57,6 +57,7 @@ SEARCHED: Mapping[str, Sequence[str]] = {
     "sfq": ("depth",),
     "choke": ("min_th", "max_th", "max_p", "w_q"),
     "step": ("threshold",),
+    "bernoulli": ("p",),
 }
 #: Pairs of keys of which the first must be below the second.
 ORDERS = (

@@ -2,6 +2,7 @@
 
 pub mod afd;
 pub mod avq;
+pub mod bernoulli;
 pub mod blue;
 pub mod cake;
 pub mod choke;

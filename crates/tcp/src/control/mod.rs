@@ -12,6 +12,7 @@ mod cubic;
 mod cubic_linux;
 mod dctcp;
 mod extremum;
+pub(crate) mod fixed;
 mod highspeed;
 pub(crate) mod hystart;
 mod ledbat;
@@ -246,6 +247,7 @@ controls! {
     Bbr: bbr, BbrParams;
     Bbr3: bbr3, Bbr3Params;
     Prague: prague, PragueParams;
+    Fixed: fixed, FixedParams;
 }
 
 /// Every value of the key `tcp`: Reno's control under four ways of recovery, then the other
