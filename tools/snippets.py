@@ -63,7 +63,7 @@ SLOW = (
 PROGRAMS = {"ns": "ns2", "tshark": "tshark", "iperf3": "iperf3", "curl": "curl"}
 
 #: Python packages of the same sort.
-PACKAGES = ("pandas", "polars")
+PACKAGES = ("pandas", "polars", "gymnasium")
 
 FENCE = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 TITLE = re.compile(r'title="([^"]+)"')

@@ -341,7 +341,7 @@ impl Scenario {
             Ty::Or(number, _) => matches!(number, Ty::Num { .. }),
             _ => false,
         };
-        let own = line.user.is_none().then(|| keys::aqm_params(line.aqm)).unwrap_or_default();
+        let own = if line.user.is_none() { keys::aqm_params(line.aqm) } else { vec![] };
         let numbers: Vec<_> = own.into_iter().flatten().filter(|p| number(&p.ty)).collect();
         if let Some(found) = numbers.iter().find(|p| p.name == name) {
             return Ok(found);
