@@ -19,6 +19,9 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration as Wall;
 
+/// A link on which a full packet takes less than this sends its packets in groups: the loop sleeps
+/// no shorter, because most of what a packet costs there is to be woken for it.
+const GROUP: Duration = Duration::from_micros(50);
 /// The time for which the right side's answers are waited for at the end: Linux delays an ACK by 40
 /// ms, or up to 200.
 const ANSWER: Duration = Duration::from_millis(60);
@@ -311,7 +314,8 @@ impl Loop<'_> {
         // Others may move the end: look at it a few times a second.
         let mut most = Wall::from_millis(50);
         if let Some(next) = self.path.next() {
-            most = most.min(Wall::from_nanos(next.since(now).as_nanos()));
+            let least = if self.bound < GROUP { GROUP } else { Duration::ZERO };
+            most = most.min(Wall::from_nanos(next.since(now).max(least).as_nanos()));
         }
         if doors.open[Side::Left as usize] {
             most = most.min(Wall::from_nanos(until.since(now).as_nanos()));
