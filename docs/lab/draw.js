@@ -13,7 +13,11 @@ function palette() {
   const of = (name) => style.getPropertyValue(`--${name}`).trim();
   const names = ["ink", "muted", "grid", "paper", "shade", "mark", "drop", "threshold"];
   const flows = Array.from({ length: FLOWS }, (_, i) => of(`flow${i}`));
-  return { ...Object.fromEntries(names.map((name) => [name, of(name)])), lanes: [of("c0"), of("c1")], flows };
+  return {
+    ...Object.fromEntries(names.map((name) => [name, of(name)])),
+    lanes: [of("c0"), of("c1")],
+    flows,
+  };
 }
 
 /** A canvas at the screen's resolution. Returns its context and its size in CSS pixels. What is
@@ -57,7 +61,8 @@ function dashed(g, colour, ...points) {
 function short(x, unit = "") {
   if (!Number.isFinite(x)) return "–";
   const size = Math.abs(x);
-  const [factor, prefix] = size >= 1e9 ? [1e9, "G"] : size >= 1e6 ? [1e6, "M"] : size >= 1e4 ? [1e3, "k"] : [1, ""];
+  const [factor, prefix] =
+    size >= 1e9 ? [1e9, "G"] : size >= 1e6 ? [1e6, "M"] : size >= 1e4 ? [1e3, "k"] : [1, ""];
   const digits = Number((x / factor).toPrecision(3));
   return `${digits}${unit || prefix ? " " : ""}${prefix}${unit}`;
 }
@@ -65,12 +70,29 @@ function short(x, unit = "") {
 /** Where things stand in a lane of this size. */
 function places(width, height, room) {
   const narrow = width < 520;
-  const left = narrow ? 62 : 140, right = width - (narrow ? 14 : 34);
-  const box = Math.min(46, height * 0.32), middle = 34 + box / 2;
-  const queue = { x: left, y: middle - box / 2, width: (right - left) * (narrow ? 0.62 : 0.66), height: box };
+  const left = narrow ? 62 : 140,
+    right = width - (narrow ? 14 : 34);
+  const box = Math.min(46, height * 0.32),
+    middle = 34 + box / 2;
+  const queue = {
+    x: left,
+    y: middle - box / 2,
+    width: (right - left) * (narrow ? 0.62 : 0.66),
+    height: box,
+  };
   const scale = queue.width / room;
   const head = queue.x + queue.width;
-  return { narrow, left, right, middle, queue, scale, head, back: height - 9, x: (pkts) => head - Math.min(room, pkts) * scale };
+  return {
+    narrow,
+    left,
+    right,
+    middle,
+    queue,
+    scale,
+    head,
+    back: height - 9,
+    x: (pkts) => head - Math.min(room, pkts) * scale,
+  };
 }
 
 /** A lane: windows of the senders, the queue with its thresholds, the link, what comes back and
@@ -98,19 +120,41 @@ function drawLane(canvas, view, now) {
   if (frame.flying) drawFlying(g, view, at);
   drawLosses(g, view, at, height, now);
   const carried = `${short(shot.rate, "bit/s")} of ${short(view.rate, "bit/s")}`;
-  write(at.narrow ? short(view.rate, "bit/s") : carried, width - 6, queue.y - 10, colours.muted, "right");
-  write(at.narrow ? "ACKs" : "acknowledgements come back", at.right - 6, at.back - 9, colours.muted, "right");
+  write(
+    at.narrow ? short(view.rate, "bit/s") : carried,
+    width - 6,
+    queue.y - 10,
+    colours.muted,
+    "right",
+  );
+  write(
+    at.narrow ? "ACKs" : "acknowledgements come back",
+    at.right - 6,
+    at.back - 9,
+    colours.muted,
+    "right",
+  );
 }
 
 /** A bar for each flow's window. Both lanes have one scale. */
 function drawWindows(g, write, view, at, height) {
-  const { cwnd } = view.frame, { colours, senders } = view, n = senders.length;
+  const { cwnd } = view.frame,
+    { colours, senders } = view,
+    n = senders.length;
   write(at.narrow ? "windows" : `windows, 0 … ${Math.round(view.most)}`, 6, 10, colours.muted);
-  const top = 20, each = (height - top - 18) / Math.max(1, n), full = at.left - 20;
+  const top = 20,
+    each = (height - top - 18) / Math.max(1, n),
+    full = at.left - 20;
   senders.forEach((flow, i) => {
     g.fillStyle = colours.flows[flow % FLOWS];
-    g.fillRect(6, top + i * each, Math.max(1, Math.min(1, cwnd[flow] / view.most) * full), Math.min(22, Math.max(1, each - (each > 3 ? 1 : 0))));
-    if (each >= 14 && !at.narrow) write(view.names[flow] ?? "", 9, top + i * each + Math.min(11, each / 2), colours.ink);
+    g.fillRect(
+      6,
+      top + i * each,
+      Math.max(1, Math.min(1, cwnd[flow] / view.most) * full),
+      Math.min(22, Math.max(1, each - (each > 3 ? 1 : 0))),
+    );
+    if (each >= 14 && !at.narrow)
+      write(view.names[flow] ?? "", 9, top + i * each + Math.min(11, each / 2), colours.ink);
   });
 }
 
@@ -124,19 +168,35 @@ function drawQueue(g, write, view, at) {
     const marked = frame.queue[i] & 1;
     g.fillStyle = marked ? colours.mark : colours.flows[(frame.queue[i] >> 1) % FLOWS];
     const inset = marked ? 0 : 6;
-    g.fillRect(x(i + 1), box.y + inset, Math.max(0.8, scale - (scale > 3 ? 1 : 0)), box.height - 2 * inset);
+    g.fillRect(
+      x(i + 1),
+      box.y + inset,
+      Math.max(0.8, scale - (scale > 3 ? 1 : 0)),
+      box.height - 2 * inset,
+    );
   }
   if (frame.waiting > frame.queue.length) {
     g.fillStyle = colours.muted;
-    g.fillRect(x(frame.waiting), box.y + 8, (frame.waiting - frame.queue.length) * scale, box.height - 16);
+    g.fillRect(
+      x(frame.waiting),
+      box.y + 8,
+      (frame.waiting - frame.queue.length) * scale,
+      box.height - 16,
+    );
   }
   g.strokeStyle = colours.ink;
   g.strokeRect(box.x, box.y, box.width, box.height);
-  write(`${shot.queue} of ${room} packets wait`, box.x, box.y - 24 < 10 ? 10 : box.y - 24, colours.ink);
+  write(
+    `${shot.queue} of ${room} packets wait`,
+    box.x,
+    box.y - 24 < 10 ? 10 : box.y - 24,
+    colours.ink,
+  );
   let [row, last] = [0, -Infinity];
   for (const { name, pkts, drag } of view.thresholds) {
     if (!(pkts <= room)) continue;
-    const to = x(pkts), wide = g.measureText(name).width;
+    const to = x(pkts),
+      wide = g.measureText(name).width;
     row = to - last < wide + 10 ? 1 - row : 0; // two rows of names, where they are close
     last = to;
     dashed(g, colours.threshold, to, box.y - 3, to, box.y + box.height + 4 + 13 * row);
@@ -144,7 +204,13 @@ function drawQueue(g, write, view, at) {
       g.fillStyle = colours.threshold;
       g.fillRect(to - 4, box.y - 7, 8, 8);
     }
-    write(name, Math.max(box.x + wide / 2, Math.min(to, at.head - wide / 2)), box.y + box.height + 12 + 13 * row, colours.threshold, "center");
+    write(
+      name,
+      Math.max(box.x + wide / 2, Math.min(to, at.head - wide / 2)),
+      box.y + box.height + 12 + 13 * row,
+      colours.threshold,
+      "center",
+    );
   }
   if (Number.isFinite(shot.average)) {
     const to = x(shot.average);
@@ -172,16 +238,26 @@ function ring(g, x, y, colours) {
 /** Where something is on its way `age` seconds after it left the queue: on the link, or coming
  * back. Returns null where it has arrived. */
 function whereabouts(age, { flow, acked }, { there, flows }, at) {
-  if (age < there) return { x: at.head + (at.right - at.head) * Math.max(0, age / there), y: at.middle, back: false };
+  if (age < there)
+    return {
+      x: at.head + (at.right - at.head) * Math.max(0, age / there),
+      y: at.middle,
+      back: false,
+    };
   const rest = (flows[flow]?.rtt_s ?? 0) - there;
   const part = (age - there) / rest;
   if (!acked || !(part <= 1)) return null;
-  const down = at.back - at.middle, way = down + at.right - 6;
+  const down = at.back - at.middle,
+    way = down + at.right - 6;
   const gone = part * way;
-  return { x: gone < down ? at.right : at.right - (gone - down), y: gone < down ? at.middle + gone : at.back, back: true };
+  return {
+    x: gone < down ? at.right : at.right - (gone - down),
+    y: gone < down ? at.middle + gone : at.back,
+    back: true,
+  };
 }
 
-/** Packets on the link are squares, acknowledgements dots; what is marked has the colour of marks. */
+/** Packets on the link are squares, acknowledgements dots; what is marked has marks' colour. */
 function drawFlying(g, view, at) {
   const { frame, colours } = view;
   const size = at.narrow ? 6 : 9;
@@ -213,7 +289,11 @@ function drawLosses(g, view, at, height, now) {
     const age = (now - since) / FALL_MS;
     if (age < 0 || age > 1) continue;
     const x = (head ? at.head - 30 : queue.x + 4) + shift * 24;
-    const y = queue.y + queue.height + 8 + (view.still ? 0 : age * age * Math.max(8, height - queue.y - queue.height - 16));
+    const y =
+      queue.y +
+      queue.height +
+      8 +
+      (view.still ? 0 : age * age * Math.max(8, height - queue.y - queue.height - 16));
     g.globalAlpha = view.still ? 1 : 1 - age;
     line(g, x - 4, y - 4, x + 4, y + 4);
     line(g, x - 4, y + 4, x + 4, y - 4);
@@ -224,7 +304,10 @@ function drawLosses(g, view, at, height, now) {
 
 /** A plot with axes. `series`: lists of { points, colour, wide, dash }; `lines`: horizontal lines
  * { at, text, colour }; `notes`: vertical ones. */
-function plot(canvas, { from, to, most, unit, title, series, lines = [], notes = [], colours, xUnit = "s" }) {
+function plot(
+  canvas,
+  { from, to, most, unit, title, series, lines = [], notes = [], colours, xUnit = "s" },
+) {
   const { g, width, height, write } = fitted(canvas);
   const at = { x: 42, y: 20, width: width - 48, height: height - 38 };
   const X = (x) => at.x + ((x - from) / (to - from)) * at.width;
@@ -237,13 +320,20 @@ function plot(canvas, { from, to, most, unit, title, series, lines = [], notes =
   }
   for (const x of ticks(Math.max(0, from), to, width < 400 ? 3 : 5)) {
     if (X(x) > at.x + at.width - 8) continue;
-    write(`${short(x)}${xUnit ? ` ${xUnit}` : ""}`, Math.max(X(x), at.x + 10), height - 8, colours.muted, "center");
+    write(
+      `${short(x)}${xUnit ? ` ${xUnit}` : ""}`,
+      Math.max(X(x), at.x + 10),
+      height - 8,
+      colours.muted,
+      "center",
+    );
   }
   g.save();
   g.beginPath();
   g.rect(at.x, at.y - 2, at.width, at.height + 4);
   g.clip();
-  for (const { at: y, colour } of lines) if (y <= most) dashed(g, colour, at.x, Y(y), at.x + at.width, Y(y));
+  for (const { at: y, colour } of lines)
+    if (y <= most) dashed(g, colour, at.x, Y(y), at.x + at.width, Y(y));
   for (const { points, colour, dash = [], wide = 1.4 } of series) {
     g.strokeStyle = colour;
     g.lineWidth = wide;
@@ -272,14 +362,19 @@ function plot(canvas, { from, to, most, unit, title, series, lines = [], notes =
   for (const { at: y, text, colour } of lines) {
     if (!text || y > most || taken.some((t) => t.y === y && t.text === text)) continue;
     const height = Y(y) < at.y + 14 ? Y(y) + 9 : Y(y) - 8;
-    const x = taken.filter((t) => Math.abs(t.height - height) < 14).reduce((most, t) => Math.max(most, t.past), at.x + 4);
+    const x = taken
+      .filter((t) => Math.abs(t.height - height) < 14)
+      .reduce((most, t) => Math.max(most, t.past), at.x + 4);
     taken.push({ y, text, height, past: x + g.measureText(text).width + 10 });
     label(text, x, height, colour, "left");
   }
-  notes.filter((n) => n.at >= from).slice(-4).forEach(({ at: x, text, colour }, i) => {
-    const past = X(x) + g.measureText(text).width > at.x + at.width;
-    label(text, X(x) + (past ? -4 : 4), at.y + 8 + 14 * (i % 3), colour, past ? "right" : "left");
-  });
+  notes
+    .filter((n) => n.at >= from)
+    .slice(-4)
+    .forEach(({ at: x, text, colour }, i) => {
+      const past = X(x) + g.measureText(text).width > at.x + at.width;
+      label(text, X(x) + (past ? -4 : 4), at.y + 8 + 14 * (i % 3), colour, past ? "right" : "left");
+    });
   return { g, X, Y };
 }
 
@@ -290,7 +385,8 @@ function ticks(from, to, n) {
   const unit = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((k) => k * unit).find((s) => s >= raw);
   const out = [];
-  for (let x = Math.ceil(from / step) * step; x <= to + 1e-9 * step; x += step) out.push(Number(x.toPrecision(12)));
+  for (let x = Math.ceil(from / step) * step; x <= to + 1e-9 * step; x += step)
+    out.push(Number(x.toPrecision(12)));
   return out;
 }
 
@@ -304,7 +400,16 @@ function drawProfile(canvas, sides, colours) {
     series.push({ points: drops, colour, dash: [3, 3] }, { points: marks, colour });
   }
   const title = "Marked (line), dropped (dashed), by queue";
-  const { g, X, Y } = plot(canvas, { from: 0, to: most, most: 1, unit: "", title, series, colours, xUnit: "" });
+  const { g, X, Y } = plot(canvas, {
+    from: 0,
+    to: most,
+    most: 1,
+    unit: "",
+    title,
+    series,
+    colours,
+    xUnit: "",
+  });
   for (const { now, colour } of sides) {
     if (!now.every(Number.isFinite)) continue;
     g.fillStyle = colour;

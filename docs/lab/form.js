@@ -8,8 +8,31 @@ const QUANTITIES = new Set(["duration", "rate", "size", "queue", "delay", "start
 const STEPS = 400;
 /** Keys that matter first, in this order; the others are under "More keys". */
 const FIRST = [
-  "min_th", "mid_th", "max_th", "target", "qdelay_ref", "latency_target", "rtt", "threshold", "q_ref", "q_target", "b_star",
-  "interval", "max_p", "p1_max", "p2_max", "w_q", "gamma", "t_update", "ecn", "rate", "delay", "buffer", "flows", "tcp", "start",
+  "min_th",
+  "mid_th",
+  "max_th",
+  "target",
+  "qdelay_ref",
+  "latency_target",
+  "rtt",
+  "threshold",
+  "q_ref",
+  "q_target",
+  "b_star",
+  "interval",
+  "max_p",
+  "p1_max",
+  "p2_max",
+  "w_q",
+  "gamma",
+  "t_update",
+  "ecn",
+  "rate",
+  "delay",
+  "buffer",
+  "flows",
+  "tcp",
+  "start",
 ];
 /** A key in words: the first clause of what its declaration says of it. */
 const words = (key) => key.doc.split(/[.;:]\s|[.;:]$| \(/)[0];
@@ -40,7 +63,8 @@ function span(key, value) {
   return { from, to, ratio, unit: "", whole };
 }
 
-const place = ({ from, to, ratio }, x) => STEPS * (ratio ? Math.log(x / from) / Math.log(to / from) : (x - from) / (to - from));
+const place = ({ from, to, ratio }, x) =>
+  STEPS * (ratio ? Math.log(x / from) / Math.log(to / from) : (x - from) / (to - from));
 
 function number({ from, to, ratio, whole }, step) {
   const part = step / STEPS;
@@ -60,19 +84,44 @@ function element(name, attributes = {}, ...inside) {
 }
 
 /** What an automatic key shows. */
-const shown = (value) => (value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
+const shown = (value) =>
+  value === null || value === undefined
+    ? ""
+    : typeof value === "object"
+      ? JSON.stringify(value)
+      : String(value);
 
-/** A field of one key. `changed(path, text, last, id)` hears of every change; `last` when it is let go. */
+/** A field of one key. `changed(path, text, last, id)` hears of every change; `last` when it is
+ * let go. */
 function field(group, key, prefix, changed) {
-  const path = `${group.path}.${key.name}`, id = `${prefix}-${path}`, value = key.value;
+  const path = `${group.path}.${key.name}`,
+    id = `${prefix}-${path}`,
+    value = key.value;
   const automatic = value === null || value === undefined;
-  const about = [key.doc, key.range && `Allowed: ${key.range}.`, automatic && key.auto && `Now automatic: ${key.auto}.`];
+  const about = [
+    key.doc,
+    key.range && `Allowed: ${key.range}.`,
+    automatic && key.auto && `Now automatic: ${key.auto}.`,
+  ];
   const unit = key.unit && key.unit !== "1" ? `, ${key.unit}` : "";
   const row = element("div", { class: automatic ? "field automatic" : "field" });
   row.append(element("label", { for: id }, `${words(key)} `, element("code", {}, key.name), unit));
-  const help = element("small", { id: `${id}-about`, hidden: true }, about.filter(Boolean).join(" "));
-  const wrong = element("small", { id: `${id}-wrong`, class: "wrong", role: "alert", hidden: true });
-  const described = { id, "aria-describedby": `${id}-about ${id}-wrong`, title: about.filter(Boolean).join("\n") };
+  const help = element(
+    "small",
+    { id: `${id}-about`, hidden: true },
+    about.filter(Boolean).join(" "),
+  );
+  const wrong = element("small", {
+    id: `${id}-wrong`,
+    class: "wrong",
+    role: "alert",
+    hidden: true,
+  });
+  const described = {
+    id,
+    "aria-describedby": `${id}-about ${id}-wrong`,
+    title: about.filter(Boolean).join("\n"),
+  };
   const hear = (text, last) => changed(path, text, last, id);
   if (key.type === "bool") {
     const box = element("input", { ...described, type: "checkbox", checked: value === true });
@@ -81,14 +130,16 @@ function field(group, key, prefix, changed) {
     row.append(box);
   } else if (key.words && key.min === undefined) {
     const list = element("select", { ...described, class: "wide" });
-    for (const word of key.words) list.append(element("option", { value: word, selected: word === value }, word));
+    for (const word of key.words)
+      list.append(element("option", { value: word, selected: word === value }, word));
     list.onchange = () => hear(list.value, true);
     row.append(list);
   } else {
     row.append(...numeric(key, described, hear));
   }
   row.append(wrong, help);
-  const show = () => (help.hidden = false), hide = () => (help.hidden = !row.matches(":focus-within"));
+  const show = () => (help.hidden = false),
+    hide = () => (help.hidden = !row.matches(":focus-within"));
   row.addEventListener("focusin", show);
   row.addEventListener("focusout", () => requestAnimationFrame(hide));
   return row;
@@ -96,8 +147,14 @@ function field(group, key, prefix, changed) {
 
 /** A slider with a box, or a box alone where the value is no plain number. */
 function numeric(key, described, hear) {
-  const value = key.value, covers = span(key, value);
-  const box = element("input", { type: "text", value: shown(value), placeholder: "automatic", "aria-label": `${key.name}, as text` });
+  const value = key.value,
+    covers = span(key, value);
+  const box = element("input", {
+    type: "text",
+    value: shown(value),
+    placeholder: "automatic",
+    "aria-label": `${key.name}, as text`,
+  });
   box.onchange = () => box.value.trim() && hear(box.value.trim(), true);
   if (!covers) {
     box.classList.add("wide");
@@ -106,9 +163,18 @@ function numeric(key, described, hear) {
     return [box];
   }
   const present = parted(value ?? key.default)?.[0] ?? covers.from;
-  const slider = element("input", { ...described, type: "range", min: "0", max: String(STEPS), step: "1" });
-  slider.value = String(Math.round(place(covers, Math.max(covers.from, Math.min(covers.to, present)))));
-  const text = () => `${number(covers, Number(slider.value))}${covers.unit ? ` ${covers.unit}` : ""}`;
+  const slider = element("input", {
+    ...described,
+    type: "range",
+    min: "0",
+    max: String(STEPS),
+    step: "1",
+  });
+  slider.value = String(
+    Math.round(place(covers, Math.max(covers.from, Math.min(covers.to, present)))),
+  );
+  const text = () =>
+    `${number(covers, Number(slider.value))}${covers.unit ? ` ${covers.unit}` : ""}`;
   const say = () => slider.setAttribute("aria-valuetext", box.value || "automatic");
   say();
   slider.oninput = () => ((box.value = text()), say(), hear(box.value, false));
@@ -117,7 +183,10 @@ function numeric(key, described, hear) {
   slider.show = (said) => {
     const found = parted(said);
     if (document.activeElement !== box) box.value = said;
-    if (found) slider.value = String(Math.round(place(covers, Math.max(covers.from, Math.min(covers.to, found[0])))));
+    if (found)
+      slider.value = String(
+        Math.round(place(covers, Math.max(covers.from, Math.min(covers.to, found[0])))),
+      );
     say();
   };
   return [slider, box];
@@ -126,14 +195,17 @@ function numeric(key, described, hear) {
 /** Groups that are open at first. */
 const OPEN = new Set(["aqm", "topology.bottleneck", "traffic.0"]);
 
-/** Shows a key's new value in its field, or what is wrong with one (`wrong`), where it has a field. */
+/** Shows a key's new value in its field, or what is wrong with one, where the key has a field. */
 function showField(id, value, wrong) {
-  const input = document.getElementById(id), told = document.getElementById(`${id}-wrong`);
+  const input = document.getElementById(id),
+    told = document.getElementById(`${id}-wrong`);
   if (!input) return false;
   told.hidden = !wrong;
   told.textContent = wrong ?? "";
   input.setAttribute("aria-invalid", String(Boolean(wrong)));
-  if (wrong) for (let box = input.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+  if (wrong)
+    for (let box = input.closest("details"); box; box = box.parentElement.closest("details"))
+      box.open = true;
   else if (input.show) input.show(value);
   else if (input.type === "checkbox") input.checked = value === "true";
   else if (document.activeElement !== input) input.value = value;
@@ -146,19 +218,34 @@ function writeForm(root, sides, changed) {
   const open = new Map([...root.querySelectorAll("details")].map((d) => [d.dataset.key, d.open]));
   const focused = document.activeElement?.id;
   root.replaceChildren();
-  const groups = sides.flatMap(({ slot, told }) => told.controls.map((group) => ({ slot, told, group, own: group.path === "aqm" })));
+  const groups = sides.flatMap(({ slot, told }) =>
+    told.controls.map((group) => ({ slot, told, group, own: group.path === "aqm" })),
+  );
   // The disciplines first. Both lanes share the network and its traffic.
-  for (const { slot, told, group, own } of [...groups.filter((g) => g.own), ...groups.filter((g) => !g.own && g.slot === 0)]) {
+  for (const { slot, told, group, own } of [
+    ...groups.filter((g) => g.own),
+    ...groups.filter((g) => !g.own && g.slot === 0),
+  ]) {
     const key = own ? `${slot}-aqm` : group.path;
     const title = own ? `${group.title}: ${told.aqm}` : group.title;
-    const box = element("details", { "data-key": key, open: open.get(key) ?? OPEN.has(group.path) }, element("summary", {}, title));
-    const change = (path, value, last, id) => changed(own ? [slot] : sides.map((s) => s.slot), path, value, last, id);
-    const more = element("details", { "data-key": `${key}-more`, open: open.get(`${key}-more`) ?? false }, element("summary", {}, "More keys"));
+    const box = element(
+      "details",
+      { "data-key": key, open: open.get(key) ?? OPEN.has(group.path) },
+      element("summary", {}, title),
+    );
+    const change = (path, value, last, id) =>
+      changed(own ? [slot] : sides.map((s) => s.slot), path, value, last, id);
+    const more = element(
+      "details",
+      { "data-key": `${key}-more`, open: open.get(`${key}-more`) ?? false },
+      element("summary", {}, "More keys"),
+    );
     const shown = group.keys.filter((key) => key.name !== "kind" && key.name !== "reverse");
     const rank = (key) => FIRST.indexOf(key.name);
     const first = shown.filter((key) => rank(key) >= 0).sort((a, b) => rank(a) - rank(b));
     for (const key of first) box.append(field(group, key, String(slot), change));
-    for (const key of shown) if (rank(key) < 0) more.append(field(group, key, String(slot), change));
+    for (const key of shown)
+      if (rank(key) < 0) more.append(field(group, key, String(slot), change));
     if (more.children.length > 1) box.append(more);
     root.append(box);
   }

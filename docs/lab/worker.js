@@ -22,17 +22,31 @@ const SLOW = 0.1;
 /** Packets on their way that are kept, and drawn. */
 const FLYING = 2000;
 /** Columns of the `events` table, by place. */
-const AT = 0, WHAT = 1, FLOW = 2, BYTES = 3, PLACE = 6, DATA = 7, ECN = 8, WAITED = 9;
+const AT = 0,
+  WHAT = 1,
+  FLOW = 2,
+  BYTES = 3,
+  PLACE = 6,
+  DATA = 7,
+  ECN = 8,
+  WAITED = 9;
 /** Congestion experienced, in the column `ecn`. */
 const CE = 3;
 /** Words of the `events` table, by number. */
-const MARK = 1, MARK_HEAD = 2, DEQUEUE = 3, DROP_HEAD = 7, EVICT = 8;
+const MARK = 1,
+  MARK_HEAD = 2,
+  DEQUEUE = 3,
+  DROP_HEAD = 7,
+  EVICT = 8;
 
 let engine = null;
 const slots = [null, null];
-let playing = true, speed = 1, last = null;
+let playing = true,
+  speed = 1,
+  last = null;
 
-const encoder = new TextEncoder(), decoder = new TextDecoder();
+const encoder = new TextEncoder(),
+  decoder = new TextDecoder();
 
 /** The last answer, as bytes. */
 function answered() {
@@ -66,7 +80,8 @@ function step(session, until) {
     const [number, columns, rows] = numbers.subarray(at, at + 3);
     at += 3;
     const table = { number, rows, columns: [] };
-    for (let c = 0; c < columns; c++, at += rows) table.columns.push(numbers.subarray(at, at + rows));
+    for (let c = 0; c < columns; c++, at += rows)
+      table.columns.push(numbers.subarray(at, at + rows));
     tables.push(table);
   }
   return { now: numbers[0], ended: numbers[1] === 1, tables };
@@ -101,7 +116,11 @@ class Slot {
 
   /** A bin of the series, empty. */
   fresh() {
-    const groups = Array.from({ length: this.groups ?? 0 }, () => ({ delay: 0, left: 0, bytes: 0 }));
+    const groups = Array.from({ length: this.groups ?? 0 }, () => ({
+      delay: 0,
+      left: 0,
+      bytes: 0,
+    }));
     return { delay: 0, left: 0, bytes: 0, signals: 0, arrivals: 0, groups };
   }
 
@@ -111,7 +130,8 @@ class Slot {
     this.average = this.told.state.findIndex((s) => s.name === "avg_pkts");
     this.groups = Math.min(GROUPS, this.told.groups.length);
     if (this.bin.groups.length !== this.groups) this.bin = this.fresh();
-    if (this.cwnd.length !== this.told.flows.length) this.cwnd = new Float32Array(this.told.flows.length);
+    if (this.cwnd.length !== this.told.flows.length)
+      this.cwnd = new Float32Array(this.told.flows.length);
     this.longest = Math.max(0, ...this.told.flows.map((f) => f.rtt_s)) + 0.1;
     this.profile = [];
   }
@@ -156,23 +176,29 @@ class Slot {
     if (i === this.waiting.length) return;
     if (i === this.head) this.head++;
     else this.waiting.splice(i, 1);
-    if (this.head > 1024) this.waiting.splice(0, this.head), (this.head = 0);
+    if (this.head > 1024) (this.waiting.splice(0, this.head), (this.head = 0));
   }
 
   event(columns, i) {
     const { totals, bin } = this;
-    const t = columns[AT][i] / 1e9, what = columns[WHAT][i], flow = columns[FLOW][i], place = columns[PLACE][i];
+    const t = columns[AT][i] / 1e9,
+      what = columns[WHAT][i],
+      flow = columns[FLOW][i],
+      place = columns[PLACE][i];
     if (what <= MARK) {
       this.waiting.push({ flow, place, t, marked: what === MARK });
-      if (this.followed?.place === null && columns[DATA][i]) Object.assign(this.followed, { place, flow, came: t });
+      if (this.followed?.place === null && columns[DATA][i])
+        Object.assign(this.followed, { place, flow, came: t });
     } else if (what === DEQUEUE) {
-      const bytes = columns[BYTES][i], waited = columns[WAITED][i] / 1e9, marked = columns[ECN][i] === CE;
+      const bytes = columns[BYTES][i],
+        waited = columns[WAITED][i] / 1e9,
+        marked = columns[ECN][i] === CE;
       this.out(place);
       totals.left++;
       totals.bytes += bytes;
       this.sent = { t, bits: bytes * 8 };
       for (const each of [bin, bin.groups[this.told.flows[flow]?.group]]) {
-        if (each) each.left++, (each.bytes += bytes), (each.delay += waited);
+        if (each) (each.left++, (each.bytes += bytes), (each.delay += waited));
       }
       this.flying.push({ flow, place, t, marked });
       if (this.flying.length > 2 * FLYING) this.flying.splice(0, FLYING);
@@ -184,12 +210,17 @@ class Slot {
       totals.drops++;
       this.lost.push(2 * flow + (what >= DROP_HEAD ? 1 : 0));
     }
-    if (what <= MARK || (what >= 4 && what < DROP_HEAD)) totals.arrivals++, bin.arrivals++;
+    if (what <= MARK || (what >= 4 && what < DROP_HEAD)) (totals.arrivals++, bin.arrivals++);
     if (what === MARK || what === MARK_HEAD) totals.marks++;
     if (what !== 0 && what !== DEQUEUE) bin.signals++;
     const { followed } = this;
     if (followed?.place === place && followed.place !== null) {
-      if (what === DEQUEUE) Object.assign(followed, { left: t, waited: t - followed.came, marked: columns[ECN][i] === CE });
+      if (what === DEQUEUE)
+        Object.assign(followed, {
+          left: t,
+          waited: t - followed.came,
+          marked: columns[ECN][i] === CE,
+        });
       if (what === DROP_HEAD || what === EVICT) followed.dropped = t;
     }
   }
@@ -202,10 +233,20 @@ class Slot {
     const both = (b) => [(b.bytes * 8) / SAMPLE_S, b.left ? b.delay / b.left : NaN];
     const [started, delay] = both(bin);
     // The last packet that started may be half sent: the rest belongs to the next bin.
-    const { t, bits } = this.sent, rest = Math.max(0, bits - (row[0] - t) * this.told.rate_bps);
+    const { t, bits } = this.sent,
+      rest = Math.max(0, bits - (row[0] - t) * this.told.rate_bps);
     const rate = started + (this.rest - rest) / SAMPLE_S;
     this.rest = rest;
-    this.points.push(row[0], row[1], average, delay, rate, bin.signals, bin.arrivals, ...bin.groups.flatMap(both));
+    this.points.push(
+      row[0],
+      row[1],
+      average,
+      delay,
+      rate,
+      bin.signals,
+      bin.arrivals,
+      ...bin.groups.flatMap(both),
+    );
     this.bin = this.fresh();
   }
 
@@ -213,7 +254,9 @@ class Slot {
   follow(ahead) {
     const packet = this.waiting[this.head + ahead] ?? this.waiting.at(-1);
     const waits = this.head < this.waiting.length;
-    this.followed = waits ? { place: packet.place, flow: packet.flow, came: packet.t } : { place: null };
+    this.followed = waits
+      ? { place: packet.place, flow: packet.flow, came: packet.t }
+      : { place: null };
   }
 
   /** How the followed packet is: where it is, and since when. */
@@ -230,11 +273,13 @@ class Slot {
     until = Math.max(until, this.goal);
     while (!this.ended && this.now < until && performance.now() < deadline) {
       const again = this.now < this.goal;
-      const to = again ? Math.min(this.goal, this.now + 10 * SLICE_S) : Math.min(until, this.now + SLICE_S);
+      const to = again
+        ? Math.min(this.goal, this.now + 10 * SLICE_S)
+        : Math.min(until, this.now + SLICE_S);
       const { now, ended, tables } = step(this.session, to);
       this.take(tables);
       // What the page has seen before is not sent again.
-      if (again) this.points.length = 0, (this.lost.length = 0);
+      if (again) ((this.points.length = 0), (this.lost.length = 0));
       [this.now, this.ended] = [now, ended];
     }
   }
@@ -262,9 +307,20 @@ class Slot {
     this.points.length = this.lost.length = 0;
     const state = this.told.state.map((s, i) => [s.name, this.state[i]]);
     return {
-      now: this.now, ended: this.ended, catching: this.now < this.goal ? this.now / this.goal : 1,
-      waiting, queue, lost, points, fields: FIELDS + 2 * this.groups, cwnd: this.cwnd.slice(0, 400), state,
-      flying: this.onTheWay(), followed: this.fate(), totals: { ...this.totals }, profile: this.profile.slice(),
+      now: this.now,
+      ended: this.ended,
+      catching: this.now < this.goal ? this.now / this.goal : 1,
+      waiting,
+      queue,
+      lost,
+      points,
+      fields: FIELDS + 2 * this.groups,
+      cwnd: this.cwnd.slice(0, 400),
+      state,
+      flying: this.onTheWay(),
+      followed: this.fate(),
+      totals: { ...this.totals },
+      profile: this.profile.slice(),
     };
   }
 
@@ -273,7 +329,11 @@ class Slot {
     const since = this.now - this.longest;
     const first = this.flying.findIndex((p) => p.t >= since);
     if (first) this.flying.splice(0, first < 0 ? this.flying.length : first);
-    return speed > SLOW ? null : Float32Array.from(this.flying.slice(-FLYING).flatMap((p) => [p.flow, p.marked ? 1 : 0, this.now - p.t]));
+    return speed > SLOW
+      ? null
+      : Float32Array.from(
+          this.flying.slice(-FLYING).flatMap((p) => [p.flow, p.marked ? 1 : 0, this.now - p.t]),
+        );
   }
 }
 
@@ -283,10 +343,16 @@ function frame(real) {
   const elapsed = last === null ? 0 : Math.min(0.1, (real - last) / 1000);
   last = real;
   const open = slots.filter(Boolean);
-  const target = Math.max(0, ...open.filter((s) => s.now >= s.goal).map((s) => s.now)) + (playing ? elapsed * speed : 0);
+  const target =
+    Math.max(0, ...open.filter((s) => s.now >= s.goal).map((s) => s.now)) +
+    (playing ? elapsed * speed : 0);
   open.forEach((slot, i) => slot.advance(target, begun + (BUDGET_MS * (i + 1)) / open.length));
   for (const slot of open) slot.probe(); // a point of the profile takes a millisecond or two
-  return { do: "frame", took: performance.now() - begun, slots: slots.map((slot) => slot?.frame() ?? null) };
+  return {
+    do: "frame",
+    took: performance.now() - begun,
+    slots: slots.map((slot) => slot?.frame() ?? null),
+  };
 }
 
 const tasks = {
@@ -328,6 +394,12 @@ self.onmessage = async ({ data }) => {
     const answer = await tasks[data.do](data);
     self.postMessage({ ...answer, id: data.id });
   } catch (error) {
-    self.postMessage({ do: "failed", id: data.id, of: data.do, slot: data.slot, message: String(error.message ?? error) });
+    self.postMessage({
+      do: "failed",
+      id: data.id,
+      of: data.do,
+      slot: data.slot,
+      message: String(error.message ?? error),
+    });
   }
 };
