@@ -39,6 +39,8 @@ pub const SLOT: usize = 2048;
 enum Task {
     AtQueue(u32),
     Serve(u8),
+    /// It comes to its host.
+    Down(u32),
     Due(u32),
 }
 
@@ -86,6 +88,8 @@ pub struct Path {
     /// The measured window.
     window: (Time, Time),
     delays: [Duration; 2],
+    /// Whether frames may overtake each other on each link.
+    reorders: [bool; 2],
     frames: Frames,
     events: BinaryHeap<Reverse<(Time, u64, Task)>>,
     order: u64,
@@ -169,6 +173,7 @@ impl Path {
             hosts: c.flows.first().map_or([none; 2], ends),
             window,
             delays: [c.links[c.bottleneck].delay, c.links[back].delay],
+            reorders: [c.links[c.bottleneck].reorders(), c.links[back].reorders()],
             frames: Frames::default(),
             events: BinaryHeap::new(),
             order: 0,
@@ -365,6 +370,7 @@ impl Path {
             match event {
                 Task::AtQueue(slot) => self.at_queue(t, slot),
                 Task::Serve(link) => self.serve(t, link),
+                Task::Down(slot) => self.to_host(t, slot),
                 Task::Due(slot) => {
                     self.flows_due(t, slot);
                     self.due.push((t, slot));
@@ -419,7 +425,7 @@ impl Path {
         }
     }
 
-    /// It leaves the link at `at`, and is at its host after that one's access link.
+    /// It leaves the link at `at`.
     fn through(&mut self, at: Time, ecn: Ecn, slot: u32) {
         let s = &mut self.frames.slots[slot as usize];
         if let Some(seen) = s.seen.filter(|seen| seen.ecn != ecn) {
@@ -431,10 +437,20 @@ impl Path {
                     u64::from(ecn == Ecn::Ect1 && seen.ecn != Ecn::Ect1);
             }
         }
-        let (flow, to, bytes) = (s.flow, s.from.other(), s.wire_bytes);
+        let from = s.from;
         if at >= penstock_sim::MAX_TIME {
             return self.frames.discard(slot); // the link stays down
         }
+        if self.reorders[from as usize] {
+            return self.at(at, Task::Down(slot));
+        }
+        self.to_host(at, slot);
+    }
+
+    /// It enters its host's access link at `at`.
+    fn to_host(&mut self, at: Time, slot: u32) {
+        let s = &self.frames.slots[slot as usize];
+        let (flow, to, bytes) = (s.flow, s.from.other(), s.wire_bytes);
         let window = self.window;
         match self.access_links(flow).down(to).send(at, bytes, window) {
             None => self.frames.discard(slot),

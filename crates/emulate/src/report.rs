@@ -10,8 +10,8 @@ use crate::work::Log;
 use penstock_queue::{Column, LinkView, Table};
 use penstock_sim::{
     page_table, transfer_table, AccessParts, AccessQueue, App, BandResult, Config, FlowResult,
-    FlowView, LinkResult, PacketResult, PacketView, Page, PageResult, RunResult, RunView, TcpView,
-    Transfer,
+    FlowView, Ideals, LinkResult, PacketResult, PacketView, Page, PageResult, RunResult, RunView,
+    TcpView, Transfer,
 };
 use penstock_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
@@ -328,7 +328,7 @@ impl Window<'_> {
         let video =
             viewers.next().map(|(_, viewer)| Box::new(viewer.view(self.from_to.0, self.from_to.1)));
         let view = self.seen(f.group, &m);
-        FlowView { counts: f.counts, tcp, video, ..view }
+        FlowView { counts: f.counts, open_loop: f.open_loop, tcp, video, ..view }
     }
 
     /// Returns what a connection of the user's own programs did.
@@ -340,7 +340,8 @@ impl Window<'_> {
     fn seen(&self, group: u32, m: &Measured) -> FlowView {
         let seconds = self.from_to.1.since(self.from_to.0).as_secs_f64();
         let (bytes, sent) = (m.bytes, m.sent);
-        FlowView { group, counts: false, seconds, bytes, sent, tcp: None, video: None }
+        let (counts, open_loop) = (false, false);
+        FlowView { group, counts, open_loop, seconds, bytes, sent, tcp: None, video: None }
     }
 
     /// Returns the transfers that ended before the run did, in the order of their ends.
@@ -379,13 +380,12 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
     } else {
         (0..config.flows.len()).map(|i| w.flow(config, i)).collect()
     };
-    let ended = w.ended();
+    let mut ended = Ideals::of(config).completed(&w.ended());
     series.push(transfer_table(&ended));
     let complete = w.complete();
     let pages = w.pages(config, &complete);
     series.extend(pages.is_some().then(|| page_table(&complete)));
-    let inside = |t: &Transfer| t.end >= w.from_to.0 && t.end < w.from_to.1;
-    let ended = ended.into_iter().filter(inside).collect();
+    ended.retain(|t| t.transfer.end >= w.from_to.0 && t.transfer.end < w.from_to.1);
     let run = RunView { link: w.link.clone(), flows, ended };
     let mut metrics = run.metrics();
     let mut links = w.links.clone();

@@ -2,7 +2,7 @@
 
 use crate::user::UserAqm;
 use penstock_aqm::Context;
-use penstock_units::param::{Loss, Values};
+use penstock_units::param::{Dist, Loss, Values};
 use penstock_units::{Duration, Framing, QueueLen, Rate, Time};
 use std::sync::Arc;
 
@@ -32,6 +32,8 @@ pub struct LinkConfig {
     pub loss: Loss,
     /// Whether the wire clears the ECN field of packets, after the queue.
     pub bleach: bool,
+    /// What the wire adds to its delay.
+    pub jitter: Option<Jitter>,
     /// How the rate changes.
     pub schedule: Schedule,
     /// What a packet takes on the wire, where that is not its own size.
@@ -39,6 +41,15 @@ pub struct LinkConfig {
     /// The link is a token bucket that holds so much time at `rate`, which is steady then: packets
     /// leave at once while it is not empty. Without one they are sent at `rate`.
     pub burst: Option<Duration>,
+}
+
+/// How much longer than its delay each packet is on a wire.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Jitter {
+    /// In seconds.
+    pub law: Dist,
+    /// Whether a packet overtakes those before it where it takes so much less.
+    pub reorder: bool,
 }
 
 /// The discipline of a link.
@@ -110,18 +121,18 @@ impl Trace {
     }
 }
 
-impl LinkConfig {
-    /// Mean rate from `from` to `to`, bits per second.
-    pub fn mean_rate(&self, from: Time, to: Time) -> f64 {
+impl Schedule {
+    /// Returns the mean rate from `from` to `to`, bits per second, of a link that begins at `rate`.
+    pub fn mean_rate(&self, rate: Rate, (from, to): (Time, Time)) -> f64 {
         let seconds = to.since(from).as_secs_f64();
-        match &self.schedule {
+        match self {
             Schedule::Trace(trace) => {
                 let n = trace.before(to) - trace.before(from);
                 n as f64 * f64::from(Trace::OPPORTUNITY) * 8.0 / seconds
             }
             Schedule::Steps(steps) => {
                 let mut bits = 0.0;
-                let start = std::iter::once((Time::ZERO, Some(self.rate)));
+                let start = std::iter::once((Time::ZERO, Some(rate)));
                 let mut steps = start.chain(steps.iter().copied()).peekable();
                 while let Some((at, rate)) = steps.next() {
                     let until = steps.peek().map_or(to, |step| step.0).min(to);
@@ -131,6 +142,18 @@ impl LinkConfig {
                 bits / seconds
             }
         }
+    }
+}
+
+impl LinkConfig {
+    /// Whether packets may overtake each other on the wire.
+    pub fn reorders(&self) -> bool {
+        self.jitter.as_ref().is_some_and(|jitter| jitter.reorder)
+    }
+
+    /// Mean rate from `from` to `to`, bits per second.
+    pub fn mean_rate(&self, from: Time, to: Time) -> f64 {
+        self.schedule.mean_rate(self.rate, (from, to))
     }
 }
 

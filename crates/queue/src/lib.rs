@@ -16,7 +16,7 @@ mod table;
 mod tally;
 mod user;
 
-pub use config::{AqmConfig, HostConfig, Keep, LinkConfig, Schedule, Trace};
+pub use config::{AqmConfig, HostConfig, Jitter, Keep, LinkConfig, Schedule, Trace};
 pub use error::LinkError;
 pub use link::{Arriving, Fate, Link, Sent, Served, Source};
 pub use metrics::{values, AtLink, Bounds, LinkView, Of, OfLink, LINK_METRICS};

@@ -64,7 +64,7 @@ impl Link {
         let transmitter = Transmitter::new(c);
         let opportunities = transmitter.has_opportunities();
         let buffer = Buffer::new(c, keep, &*aqm, opportunities);
-        let wire = Wire::new(c.loss, c.bleach, seed, &c.name);
+        let wire = Wire::new(c, seed);
         let plain = matches!(aqm, Discipline::DropTail(_))
             && transmitter.is_steady()
             && wire.is_none()

@@ -1,13 +1,15 @@
 //! From a written value to a checked one: one function for every parameter of every table.
 
+use crate::cdf;
 use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Table};
 use penstock_units::param::{
-    DelaySpec, Dist, Loss, Param, RateSchedule, StartSpec, Ty, Value, Values, REQUIRED,
+    Arrivals, DelaySpec, Dist, DistFile, Loss, Param, RateSchedule, StartSpec, Ty, Value, Values,
+    REQUIRED,
 };
 use penstock_units::{
-    format_duration, parse_duration, parse_queue, parse_rate, parse_size, Bytes, Duration,
-    QuantityError, QueueLen, Rate,
+    format_duration, parse_duration, parse_frequency, parse_queue, parse_rate, parse_size, Bytes,
+    Duration, QuantityError, QueueLen, Rate,
 };
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -18,6 +20,9 @@ pub(crate) fn value(node: &Node, param: &Param, path: &str) -> Result<Value> {
         // The declaration names the unit, so a number alone is one.
         (Ty::Size, Item::Int(n)) if !param.unit.is_empty() && *n >= 0 => {
             Ok(Value::Size(Bytes(*n as u64)))
+        }
+        (Ty::Sizes, Item::Int(n)) if !param.unit.is_empty() && *n >= 0 => {
+            Ok(Value::Dist(Dist::Constant(*n as f64)))
         }
         (ty, _) => typed(node, ty, path),
     }
@@ -48,9 +53,14 @@ fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
         Ty::Queue => queue(node, path).map(Value::Queue),
         Ty::Delay => delay(node, path, wrong).map(Value::Delay),
         Ty::Start => start(node, path, wrong).map(Value::Start),
-        Ty::SizeDist => dist(node, path, &object_size, wrong).map(Value::Dist),
-        Ty::TimeDist => dist(node, path, &|n, p| duration(n, p).map(Duration::as_secs_f64), wrong)
-            .map(Value::Dist),
+        Ty::Sizes if text(node).is_some() || number(node).is_some() => {
+            object_size(node, path).map(|bytes| Value::Dist(Dist::Constant(bytes)))
+        }
+        Ty::SizeDist | Ty::Sizes => dist(node, path, &object_size, true, wrong),
+        Ty::TimeDist => {
+            dist(node, path, &|n, p| duration(n, p).map(Duration::as_secs_f64), false, wrong)
+        }
+        Ty::Arrivals => arrivals(node, path, wrong).map(Value::Arrivals),
         Ty::Schedule => schedule(node, path, wrong).map(Value::Schedule),
         Ty::Tables(params) => tables(node, params, path, wrong).map(Value::Tables),
         Ty::Or(_, words) if text(node).is_some() => word(node, words, path, wrong),
@@ -246,22 +256,129 @@ fn start(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<S
 
 type Quantity<'a> = &'a dyn Fn(&Node, &str) -> Result<f64>;
 
+/// Reads a distribution; `sizes`: of sizes, else of times.
 fn dist(
+    node: &Node,
+    path: &str,
+    quantity: Quantity,
+    sizes: bool,
+    wrong: impl Fn() -> ScenarioError,
+) -> Result<Value> {
+    let table = node.table().ok_or_else(&wrong)?;
+    if let Some(inner) = table.get("empirical") {
+        return empirical(table, inner, path, quantity, sizes);
+    }
+    let (key, inner) = form(table, &wrong)?;
+    let parent = path;
+    let path = &format!("{path}.{key}");
+    let law = match key {
+        "constant" => quantity(inner, path).map(Dist::Constant),
+        "exponential" => positive(inner, path, quantity).map(Dist::Exponential),
+        "pareto" => pareto(inner.table().ok_or_else(&wrong)?, path, quantity, wrong),
+        "uniform" => between(inner, path, quantity, wrong),
+        _ => {
+            const LAWS: &[&str] = &["pareto", "exponential", "constant", "uniform", "empirical"];
+            Err(unknown(key, inner, parent, LAWS))
+        }
+    };
+    law.map(Value::Dist)
+}
+
+/// Reads `[low, high]`.
+fn between(
     node: &Node,
     path: &str,
     quantity: Quantity,
     wrong: impl Fn() -> ScenarioError,
 ) -> Result<Dist> {
-    let (key, inner) = form(node.table().ok_or_else(&wrong)?, &wrong)?;
-    let path = &format!("{path}.{key}");
-    match key {
-        "constant" => quantity(inner, path).map(Dist::Constant),
-        "exponential" => positive(inner, path, quantity).map(Dist::Exponential),
-        "pareto" => pareto(inner.table().ok_or_else(&wrong)?, path, quantity, wrong),
-        _ => {
-            let parent = path.strip_suffix(key).unwrap_or(path).trim_end_matches('.');
-            Err(unknown(key, inner, parent, &["pareto", "exponential", "constant"]))
+    let Item::List(pair) = &node.item else { return Err(wrong()) };
+    let [low, high] = &pair[..] else { return Err(wrong()) };
+    let (low, high) = (quantity(low, path)?, quantity(high, path)?);
+    if low >= high {
+        let problem = Problem::Conflict("the first value must be below the second".into());
+        return Err(ScenarioError::at(node, path, problem));
+    }
+    Ok(Dist::Uniform(low, high))
+}
+
+/// Reads a distribution as it was measured: its points, or the file that holds them.
+fn empirical(
+    table: &Table,
+    inner: &Node,
+    path: &str,
+    quantity: Quantity,
+    sizes: bool,
+) -> Result<Value> {
+    let known: &[&str] = if sizes { &["empirical", "packet"] } else { &["empirical"] };
+    if let Some((key, other)) = table.iter().find(|(key, _)| !known.contains(key)) {
+        return Err(unknown(key, other, path, known));
+    }
+    let packet = table.get("packet").map(|n| (n, positive(n, &format!("{path}.packet"), quantity)));
+    let path = &format!("{path}.empirical");
+    let list = match &inner.item {
+        Item::Text(file) => {
+            let unit = packet.map(|(_, unit)| unit).transpose()?;
+            return Ok(Value::DistFile(DistFile { file: file.clone(), unit }));
         }
+        Item::List(list) => list,
+        _ => return Err(ScenarioError::at(inner, path, Problem::Value { allowed: POINTS.into() })),
+    };
+    if let Some((node, _)) = packet {
+        let problem =
+            Problem::Conflict("says what a file counts in; here each value has a unit".into());
+        return Err(ScenarioError::at(node, &path.replace("empirical", "packet"), problem));
+    }
+    let mut points = vec![];
+    for (i, point) in list.iter().enumerate() {
+        let path = &format!("{path}.{i}");
+        let wrong = || ScenarioError::at(point, path, Problem::Value { allowed: POINT.into() });
+        let Item::List(pair) = &point.item else { return Err(wrong()) };
+        let [value, share] = &pair[..] else { return Err(wrong()) };
+        points.push((quantity(value, path)?, number(share).ok_or_else(wrong)?));
+    }
+    let points = cdf::distribution(points).map_err(|(i, problem)| {
+        let problem = Problem::Conflict(problem);
+        match list.get(i) {
+            Some(point) => ScenarioError::at(point, &format!("{path}.{i}"), problem),
+            None => ScenarioError::at(inner, path, problem),
+        }
+    })?;
+    Ok(Value::Dist(points))
+}
+
+/// What an empirical distribution is.
+const POINTS: &str = "the name of a file, or a list of values, each with the share of all that is not above it, \
+                      for example [[\"1 kB\", 0.5], [\"10 kB\", 1]] or, of times, [[\"1 ms\", 0.5], [\"5 ms\", 1]]";
+const POINT: &str =
+    "a value and the share of all that is not above it, for example [\"10 kB\", 0.5]";
+
+/// More transfers in a second are taken for a mistake.
+const MOST_ARRIVALS: f64 = 1e9;
+
+fn arrivals(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<Arrivals> {
+    let (key, inner) = form(node.table().ok_or_else(&wrong)?, &wrong)?;
+    if key != "poisson" {
+        return Err(unknown(key, inner, path, &["poisson"]));
+    }
+    let path = &format!("{path}.{key}");
+    let (key, inner) = form(inner.table().ok_or_else(&wrong)?, &wrong)?;
+    let path_of = &format!("{path}.{key}");
+    match key {
+        "load" => {
+            // Much above 1 nothing is measured but how long the run was.
+            const LOAD: Ty = Ty::Num { min: 0.0, max: 10.0, open: true };
+            typed(inner, &LOAD, path_of)?;
+            number(inner).map(Arrivals::PoissonLoad).ok_or_else(wrong)
+        }
+        "rate" => {
+            let often = quantity(inner, path_of, &Ty::Arrivals, parse_frequency)?;
+            if often > MOST_ARRIVALS {
+                let problem = Problem::Conflict(format!("must be at most {MOST_ARRIVALS} /s"));
+                return Err(ScenarioError::at(inner, path_of, problem));
+            }
+            Ok(Arrivals::PoissonRate(often))
+        }
+        _ => Err(unknown(key, inner, path, &["load", "rate"])),
     }
 }
 
@@ -378,7 +495,7 @@ fn schedule(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Resul
         Item::Table(table) if table.iter().any(|(key, _)| matches!(key, "cycle" | "every")) => {
             return cycle(table, path, wrong)
         }
-        Item::Table(table) => return mahimahi(table, path, wrong),
+        Item::Table(table) => return from_file(table, path, wrong),
         // A name alone is a trace's.
         Item::Text(file) => return Ok(RateSchedule::Mahimahi { file: file.clone(), hash: None }),
         _ => return Err(wrong()),
@@ -396,20 +513,26 @@ fn schedule(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Resul
     Ok(RateSchedule::Steps(steps))
 }
 
-fn mahimahi(table: &Table, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<RateSchedule> {
-    let (mut file, mut hash) = (None, None);
+/// Reads the name of a file, and perhaps the hash of its content.
+fn from_file(table: &Table, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<RateSchedule> {
+    let (mut mahimahi, mut steps, mut hash) = (None, None, None);
     for (key, inner) in table.iter() {
         let of = match key {
-            "mahimahi" => &mut file,
+            "mahimahi" => &mut mahimahi,
+            "steps" => &mut steps,
             "hash" => &mut hash,
-            _ => return Err(unknown(key, inner, path, &["mahimahi", "hash"])),
+            _ => return Err(unknown(key, inner, path, &["mahimahi", "steps", "cycle", "hash"])),
         };
         match typed(inner, &Ty::Text, &format!("{path}.{key}"))? {
             Value::Word(text) => *of = Some(text),
             _ => return Err(wrong()),
         }
     }
-    Ok(RateSchedule::Mahimahi { file: file.ok_or_else(wrong)?, hash })
+    match (mahimahi, steps) {
+        (Some(file), None) => Ok(RateSchedule::Mahimahi { file, hash }),
+        (None, Some(file)) => Ok(RateSchedule::StepsFile { file, hash }),
+        _ => Err(wrong()),
+    }
 }
 
 fn cycle(table: &Table, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<RateSchedule> {

@@ -1,11 +1,13 @@
-//! Files that a scenario names: mahimahi traces and packets to replay. They are read together with
-//! the scenario, so that a mistake in one is a mistake in the scenario. A hash identifies their
-//! content.
+//! Files that a scenario names: mahimahi traces, packets to replay, distributions. They are read
+//! together with the scenario, so that a mistake in one is a mistake in the scenario. A hash
+//! identifies their content; a resolved scenario has a distribution in itself.
 
+use crate::cdf;
 use pcap_file::pcap::PcapParser;
 use pcap_file::{PcapError, TsResolution};
 use penstock_sim::{Datagram, Trace, MAX_TIME};
-use penstock_units::{parse_duration, shorten, Duration};
+use penstock_units::param::Dist;
+use penstock_units::{parse_duration, shorten, Duration, Rate};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +17,9 @@ const LONGEST: u64 = 1 << 28;
 /// The names that the columns of a CSV file may have; none names another unit.
 const TIME: &[&str] = &["t_s", "t", "time_s", "time"];
 const SIZE: &[&str] = &["bytes", "size_bytes", "size", "length"];
+
+/// The steps of a rate: when each begins, and at which rate; and when they begin again.
+type Steps = (Vec<(Duration, Option<Rate>)>, Duration);
 
 /// The folder of a scenario's files.
 pub(crate) struct Files {
@@ -96,7 +101,8 @@ impl Content {
                     number,
                     line,
                     "must be a whole number of milliseconds: this is read as a mahimahi trace, a line for each \
-                     opportunity to send up to 1500 B, and no other format of traces is",
+                     opportunity to send up to 1500 B; a file with seconds and Mbit/s in each line is \
+                     { steps = \"…\" }",
                 ));
             };
             let next = Duration::from_millis(ms);
@@ -111,6 +117,79 @@ impl Content {
             "must end above 0 ms, which is when it begins again"
         };
         Trace::new(at).ok_or_else(|| format!("{}: {problem}", self.path))
+    }
+
+    /// Reads steps of a rate: a line for each with seconds and Mbit/s. Returns when each begins,
+    /// counted from the first one, with its rate; and when they begin again.
+    pub fn steps(&self) -> Result<Steps, String> {
+        let mut at: Vec<(f64, Option<Rate>)> = vec![];
+        for (number, line) in self.lines()? {
+            let separates = |c: char| c.is_whitespace() || c == ',' || c == ';';
+            let words = line.split(separates).filter(|word| !word.is_empty());
+            let numbers: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
+            let possible = |seconds: f64, rate: f64| {
+                (0.0..=MAX_TIME.as_secs_f64()).contains(&seconds) && (0.0..=1e9).contains(&rate)
+            };
+            let (seconds, mbit) = match numbers.as_deref() {
+                Some([seconds, mbit]) if possible(*seconds, *mbit) => (*seconds, *mbit),
+                _ => {
+                    let problem = "must be seconds and Mbit/s, for example \"0.5 4.2\"";
+                    return Err(self.wrong(number, line, problem));
+                }
+            };
+            if at.last().is_some_and(|last| seconds <= last.0) {
+                return Err(self.wrong(number, line, "must be later than the line before"));
+            }
+            at.push((seconds, Rate::from_bps((mbit * 1e6).round() as u64)));
+        }
+        let (Some((first, _)), [.., (before, _), (last, _)]) = (at.first(), &at[..]) else {
+            return Err(format!("{}: must have two lines at least", self.path));
+        };
+        if at.iter().all(|(_, rate)| rate.is_none()) {
+            return Err(format!("{}: must have a rate above 0", self.path));
+        }
+        let since = |t: f64| Duration::from_nanos(((t - first) * 1e9).round() as u64);
+        let period = since(last + (last - before));
+        Ok((at.iter().map(|(t, rate)| (since(*t), *rate)).collect(), period))
+    }
+
+    /// Reads an empirical distribution: a line for each point, with a value and the share of all that
+    /// is not above it. ns-2's files have a column between the two, which nothing uses, and count
+    /// packets. `as_held` turns a value of the file into the one that the distribution has.
+    pub fn distribution(
+        &self,
+        counts_bytes: bool,
+        as_held: impl Fn(f64) -> Option<f64>,
+    ) -> Result<Dist, String> {
+        const FORM: &str =
+            "must be a value and the share of all that is not above it, for example \"10000 0.5\"";
+        let (mut points, mut lines) = (vec![], vec![]);
+        for (number, line) in self.lines()? {
+            let columns: Option<Vec<f64>> =
+                line.split_whitespace().map(|word| word.parse().ok()).collect();
+            let (value, share) = match columns.as_deref() {
+                Some([value, share]) => (*value, *share),
+                Some([_, _, _]) if counts_bytes => {
+                    return Err(self.wrong(
+                        number,
+                        line,
+                        "three columns are ns-2's, whose first one counts packets: say what one has, \
+                         for example packet = \"1460 B\"",
+                    ));
+                }
+                Some([value, _, share]) => (*value, *share),
+                _ => return Err(self.wrong(number, line, FORM)),
+            };
+            let Some(held) = as_held(value).filter(|held| held.is_finite()) else {
+                return Err(self.wrong(number, line, "the value is too large"));
+            };
+            points.push((held, share));
+            lines.push((number, line));
+        }
+        cdf::distribution(points).map_err(|(i, problem)| match lines.get(i) {
+            Some((number, line)) => self.wrong(*number, line, &problem),
+            None => format!("{}: {problem}", self.path),
+        })
     }
 
     /// Reads datagrams from a capture or a CSV file.
@@ -236,6 +315,67 @@ mod tests {
             (b"1\n\xff\n", "f:2: is not text"),
         ] {
             let found = content(text).trace().unwrap_err();
+            assert!(found.starts_with(problem), "{found}, not {problem}");
+        }
+    }
+
+    /// The three published forms: shares, percent, and ns-2's packets with a column between.
+    #[test]
+    fn distributions() {
+        let want = Dist::Empirical([(0.0, 0.0), (10_000.0, 0.15), (2e6, 1.0)].into());
+        let bytes = |text: &[u8]| content(text).distribution(true, Some);
+        assert_eq!(bytes(b"0 0\n10000 0.15\n\n2000000\t1.0\n"), Ok(want.clone()));
+        assert_eq!(bytes(b"0 0\n1e4 15\n2000000 100"), Ok(want.clone()));
+        let packets = content(b"0 1 0\n10 1 0.15\n2000 1 1\n");
+        assert_eq!(packets.distribution(false, |x| Some(x * 1000.0)), Ok(want));
+        for (text, problem) in [
+            (&b""[..], "f: is empty"),
+            (b"0 0\n10 0.5\n", "f:2: \"10 0.5\": the last share must be 1, or 100"),
+            (b"0 0\n10 0.5\n5 1\n", "f:3: \"5 1\": the value must not be below the one before"),
+            (
+                b"0 0\n10 0.5\n20 0.4\n",
+                "f:3: \"20 0.4\": the share must not be below the one before (0.5)",
+            ),
+            (b"-1 0\n1 1\n", "f:1: \"-1 0\": the value must not be below 0"),
+            (b"0 -1\n1 1\n", "f:1: \"0 -1\": the share must not be below 0"),
+            (b"0 0\nsize 1\n", "f:2: \"size 1\": must be a value and the share of all"),
+            (b"0 nan\n1 1\n", "f:1: \"0 nan\": the share must not be below 0"),
+            (b"0 0\n0 1\n", "f:2: \"0 1\": the last value must be above 0"),
+            (
+                b"1 1 0\n",
+                "f:1: \"1 1 0\": three columns are ns-2's, whose first one counts packets",
+            ),
+        ] {
+            let found = bytes(text).unwrap_err();
+            assert!(found.starts_with(problem), "{found}, not {problem}");
+        }
+    }
+
+    #[test]
+    fn steps() {
+        let rate = |mbit: u64| Rate::from_bps(mbit * 1_000_000);
+        let want = vec![
+            (Duration::ZERO, rate(4)),
+            (Duration::from_millis(500), None),
+            (Duration::from_millis(1500), rate(2)),
+        ];
+        for text in
+            ["10 4\n10.5 0\n11.5 2\n", "10,4.0\n\n10.5,0\n11.5, 2e0", "10\t4\n10.5\t0\n11.5\t2"]
+        {
+            let found = content(text.as_bytes()).steps();
+            assert_eq!(found, Ok((want.clone(), Duration::from_millis(2500))));
+        }
+        for (text, problem) in [
+            ("", "f: must have two lines at least"),
+            ("0 1\n", "f: must have two lines at least"),
+            ("0 0\n1 0\n", "f: must have a rate above 0"),
+            ("0 1\n0 2\n", "f:2: \"0 2\": must be later than the line before"),
+            ("0 1\n1\n", "f:2: \"1\": must be seconds and Mbit/s"),
+            ("0 1\n1 -1\n", "f:2: \"1 -1\": must be seconds and Mbit/s"),
+            ("0 nan\n1 1\n", "f:1: \"0 nan\": must be seconds and Mbit/s"),
+            ("t rate\n0 1\n", "f:1: \"t rate\": must be seconds and Mbit/s"),
+        ] {
+            let found = content(text.as_bytes()).steps().unwrap_err();
             assert!(found.starts_with(problem), "{found}, not {problem}");
         }
     }

@@ -8,6 +8,7 @@
 //! without further errors, except for lack of memory.
 
 mod batch;
+mod cdf;
 mod check;
 mod controls;
 mod document;

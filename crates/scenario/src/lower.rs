@@ -2,7 +2,7 @@
 
 use crate::error::{Problem, ScenarioError};
 use crate::node::Origin;
-use crate::plan::{Line, Plan, Source, Topology, Traffic};
+use crate::plan::{Line, Plan, Poisson, Source, Topology, Traffic};
 use crate::scenario::Scenario;
 use crate::tables::{Access, Ties};
 use penstock_aqm::{Context, Hosts};
@@ -10,7 +10,7 @@ use penstock_sim::{
     App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Pages, Record, Session,
     VideoConfig,
 };
-use penstock_units::param::{DelaySpec, StartSpec};
+use penstock_units::param::{DelaySpec, Dist, StartSpec};
 use penstock_units::{Duration, QueueLen, Rng, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,17 @@ impl Scenario {
     /// If it would take more.
     pub fn lower_within(&self, seed: u64, limit: u64) -> Result<Config, ScenarioError> {
         guard(&self.plan, limit).map_err(|e| e.in_file(self.file.as_deref()))?;
-        Ok(lower(&self.plan, seed))
+        let config = lower(&self.plan, seed);
+        if config.flows.is_empty() {
+            let problem = format!("no transfer begins in the run of seed {seed}");
+            let error = ScenarioError::new(
+                Origin::Unknown,
+                "traffic.0.arrivals",
+                Problem::Conflict(problem),
+            );
+            return Err(error.in_file(self.file.as_deref()));
+        }
+        Ok(config)
     }
 }
 
@@ -125,7 +135,7 @@ fn lead_in(plan: &Plan, groups: usize) -> Option<LeadIn> {
     let mut led: Vec<bool> = plan.traffic.iter().map(|t| leads(t).is_some()).collect();
     led.resize(groups, false); // the calls' ways back
     if plan.topology.cross_flows() > 0 {
-        led[groups - 1] = plan.traffic.iter().find(|t| t.source.is_ftp()).and_then(leads).is_some();
+        led[groups - 1] = plan.traffic.iter().find(|t| t.source.lends()).and_then(leads).is_some();
     }
     Some(LeadIn { groups: led, limit })
 }
@@ -153,6 +163,7 @@ fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
         aqm_context: line.context(),
         loss: line.loss,
         bleach: line.bleach,
+        jitter: line.jitter.clone(),
         schedule: line.schedule.clone(),
         framing: line.framing,
         burst: line.burst,
@@ -162,7 +173,7 @@ fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
 /// One-hop flows of a parking lot, a group for each hop: the first FTP entry's transport and start.
 fn cross_traffic(plan: &Plan) -> Vec<Traffic> {
     let count = plan.topology.cross_flows();
-    let Some(first) = plan.traffic.iter().find(|t| t.source.is_ftp()).filter(|_| count > 0) else {
+    let Some(first) = plan.traffic.iter().find(|t| t.source.lends()).filter(|_| count > 0) else {
         return vec![];
     };
     let hops = 0..plan.topology.hops();
@@ -237,8 +248,10 @@ impl Build<'_> {
     /// The hosts and flows of an entry. `name` names its random streams: a flow added to one entry
     /// does not change the others' numbers.
     fn group(&mut self, group: usize, name: &str, traffic: &Traffic) {
-        let count = traffic.group.flows;
-        let hosts = self.host_pairs(name, traffic);
+        let starts = self.starts(name, traffic);
+        let count = starts.len() as u32;
+        let hosts = self.host_pairs(name, traffic, count);
+        let pair = self.pairs(name, traffic, count, hosts.len());
         let topology = &self.plan.topology;
         let forward = self.routes.between(topology, traffic.from, traffic.to);
         let backward = self.routes.between(topology, traffic.to, traffic.from);
@@ -248,12 +261,13 @@ impl Build<'_> {
         let counts =
             traffic.source.is_ftp() && if topology.kind.graph { crosses } else { traffic.forward };
         let connections = traffic.source.connections();
-        let starts = starts(traffic.group.start, count, self.seed, name);
+        let mut sizes = Rng::stream(self.seed, &format!("traffic/{name}/bytes"));
         // The first of the offset that this hop's flows already have in their group.
         let first = self.flows.iter().rev().take_while(|f| f.group == group as u32).count() as u32;
         for (i, start) in (0..count).zip(starts) {
-            let (src, dst) = hosts[i as usize % hosts.len()];
-            for (index, app) in (first + i * connections..).zip(apps(traffic, start)) {
+            let (src, dst) = hosts[pair(i)];
+            let apps = apps(traffic, start, &mut sizes);
+            for (index, app) in (first + i * connections..).zip(apps) {
                 self.flows.push(FlowConfig {
                     group: group as u32,
                     index,
@@ -262,6 +276,7 @@ impl Build<'_> {
                     forward,
                     backward,
                     counts,
+                    open_loop: traffic.arrivals.is_some(),
                     class: traffic.group.class,
                     app,
                 });
@@ -286,13 +301,40 @@ impl Build<'_> {
         self.flows.extend(back);
     }
 
-    /// Returns pairs (source, sink), one per flow, or as many as a web entry shares. The left host
+    /// Returns when each of a group's flows starts.
+    fn starts(&self, name: &str, traffic: &Traffic) -> Vec<Time> {
+        match traffic.arrivals {
+            Some(process) => arrivals(process, self.seed, name),
+            None => starts(traffic.group.start, traffic.group.flows, self.seed, name),
+        }
+    }
+
+    /// Returns which of `n` pairs of hosts each flow is on. They take turns; transfers that arrive
+    /// take any, so that neither a pair nor its delay tells when.
+    fn pairs(&self, name: &str, traffic: &Traffic, flows: u32, n: usize) -> impl Fn(u32) -> usize {
+        let mut of_flow: Vec<u32> = vec![];
+        if traffic.arrivals.is_some() {
+            let mut rng = Rng::stream(self.seed, &format!("traffic/{name}/pairs"));
+            let mut below = |n: usize| (rng.unit() * n as f64) as usize;
+            if n < flows as usize {
+                of_flow = (0..flows).map(|_| below(n) as u32).collect();
+            } else {
+                // Each has its own.
+                of_flow = (0..flows).collect();
+                (1..of_flow.len()).rev().for_each(|i| of_flow.swap(i, below(i + 1)));
+            }
+        }
+        move |flow| of_flow.get(flow as usize).map_or(flow as usize % n, |pair| *pair as usize)
+    }
+
+    /// Returns pairs (source, sink), one per flow, or as many as an entry's flows share. The left host
     /// is on the side of `access` and the right one on that of `egress`, whichever sends.
-    fn host_pairs(&mut self, name: &str, traffic: &Traffic) -> Vec<(u32, u32)> {
+    fn host_pairs(&mut self, name: &str, traffic: &Traffic, flows: u32) -> Vec<(u32, u32)> {
         let topology = &self.plan.topology;
         let count = match &traffic.source {
-            Source::Web(_, web, _) => web.pairs.unwrap_or(traffic.group.flows),
-            _ => traffic.group.flows,
+            Source::Web(_, web, _) => web.pairs.unwrap_or(flows),
+            Source::Ftp(_, ftp) => ftp.pairs.unwrap_or(flows),
+            _ => flows,
         };
         let access = topology.access.as_ref();
         let egress = topology.egress.as_ref().or(access);
@@ -375,19 +417,31 @@ fn starts(spec: StartSpec, n: u32, seed: u64, name: &str) -> Vec<Time> {
     (0..n).map(one).collect()
 }
 
-/// Returns what a flow sends, or the connections of a browser's session.
-fn apps(traffic: &Traffic, start: Time) -> Vec<App> {
+/// Returns when the transfers of a process begin.
+fn arrivals(process: Poisson, seed: u64, name: &str) -> Vec<Time> {
+    let mut rng = Rng::stream(seed, &format!("traffic/{name}/arrivals"));
+    let (mut at, until) = (process.from.as_secs_f64(), process.until.as_secs_f64());
+    let next = || {
+        at += rng.exponential(1.0 / process.often);
+        (at < until).then(|| time(Duration::from_secs_f64(at)))
+    };
+    std::iter::from_fn(next).collect()
+}
+
+/// Returns what a flow sends, or the connections of a browser's session. `sizes` is for those whose
+/// size is drawn before the run.
+fn apps(traffic: &Traffic, start: Time, sizes: &mut Rng) -> Vec<App> {
     let Source::Web(tcp, web, Some(browser)) = &traffic.source else {
-        return vec![app(traffic, start)];
+        return vec![app(traffic, start, sizes)];
     };
     let connections = traffic.source.connections();
     let session = Arc::new(Session {
         start,
         stop: traffic.group.stop.map(time),
-        object: web.object,
+        object: web.object.clone(),
         objects_per_page: web.objects_per_page,
-        think: web.think,
-        inter_object: web.inter_object,
+        think: web.think.clone(),
+        inter_object: web.inter_object.clone(),
         connections,
         persistent: browser.persistent,
         // At most a segment.
@@ -401,21 +455,24 @@ fn apps(traffic: &Traffic, start: Time) -> Vec<App> {
     (0..connections).map(one).collect()
 }
 
-fn app(traffic: &Traffic, start: Time) -> App {
+fn app(traffic: &Traffic, start: Time, sizes: &mut Rng) -> App {
     let stop = traffic.group.stop.map(time);
     match &traffic.source {
         Source::Ftp(tcp, ftp) => {
-            App::Ftp { tcp: Arc::clone(tcp), start, stop, bytes: ftp.bytes.map(|b| b.0) }
+            let bytes = |dist: &Dist| dist.draw(sizes).max(1.0).ceil() as u64;
+            // No transfer begins after a process's end, and those that have begun go on.
+            let stop = stop.filter(|_| traffic.arrivals.is_none());
+            App::Ftp { tcp: Arc::clone(tcp), start, stop, bytes: ftp.bytes.as_ref().map(bytes) }
         }
         Source::Web(tcp, web, _) => App::Web {
             tcp: Arc::clone(tcp),
             start,
             stop,
             pages: Arc::new(Pages {
-                object: web.object,
+                object: web.object.clone(),
                 objects_per_page: web.objects_per_page,
-                think: web.think,
-                inter_object: web.inter_object,
+                think: web.think.clone(),
+                inter_object: web.inter_object.clone(),
             }),
         },
         Source::Video(tcp, video) => App::Video {

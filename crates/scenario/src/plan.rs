@@ -24,7 +24,7 @@ use section::{Defaults, Section};
 use topology::topology;
 pub(crate) use topology::{Topology, Wire};
 use traffic::{entry, LARGEST_HEADER};
-pub(crate) use traffic::{Source, Traffic};
+pub(crate) use traffic::{Poisson, Source, Traffic};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -102,8 +102,10 @@ pub(crate) fn plan(root: &Node, files: &Files) -> Result<Plan> {
     let traffic = entries.iter().enumerate();
     let traffic = traffic.map(|(i, e)| entry(root, e, i, &top, &topology, files));
     let traffic = traffic.collect::<Result<Vec<_>>>()?;
-    if topology.cross_flows() > 0 && !traffic.iter().any(|t| t.source.is_ftp()) {
-        let problem = "needs a [[traffic]] of kind \"ftp\", whose transport the cross flows take";
+    if topology.cross_flows() > 0 && !traffic.iter().any(|t| t.source.lends()) {
+        let problem =
+            "needs a [[traffic]] of kind \"ftp\" without arrivals, whose transport the cross \
+                       flows take";
         return Err(Section::new(root, "topology").conflict(
             "cross_flows",
             &topology.values,

@@ -8,7 +8,9 @@ use crate::tables::{
 };
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Profile, Ty};
-use penstock_units::{any_case, DURATION_UNITS, QUEUE_UNITS, RATE_UNITS, SIZE_UNITS};
+use penstock_units::{
+    any_case, DURATION_UNITS, FREQUENCY_UNITS, QUEUE_UNITS, RATE_UNITS, SIZE_UNITS,
+};
 use serde_json::{json, Map, Value as Json};
 
 const NUMBER: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*";
@@ -66,7 +68,7 @@ fn table<'a>(
 fn property(p: &Param) -> Json {
     let mut schema = match p.ty {
         // The declaration names the unit, so a number alone is one.
-        Ty::Size if !p.unit.is_empty() => {
+        Ty::Size | Ty::Sizes if !p.unit.is_empty() => {
             json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, typed(&p.ty)] })
         }
         _ => typed(&p.ty),
@@ -141,8 +143,15 @@ pub(crate) fn typed(ty: &Ty) -> Json {
             json!({ "anyOf": [duration(), one_of("uniform", pair()), one_of("spread", pair())] })
         }
         Ty::Start => json!({ "anyOf": [duration(), one_of("uniform", pair()), every(duration())] }),
-        Ty::SizeDist => dist(&size()),
-        Ty::TimeDist => dist(&duration()),
+        Ty::SizeDist => dist(&size(), true),
+        Ty::Sizes => json!({ "anyOf": [size(), dist(&size(), true)] }),
+        Ty::TimeDist => dist(&duration(), false),
+        Ty::Arrivals => {
+            let load = json!({ "type": "number", "exclusiveMinimum": 0.0, "maximum": 10.0 });
+            let often = text(FREQUENCY_UNITS, "200 /s");
+            let either = json!({ "anyOf": [one_of("load", load), one_of("rate", often)] });
+            one_of("poisson", either)
+        }
         Ty::Schedule => schedule(),
         Ty::Or(number, words) => json!({ "anyOf": [typed(number), { "enum": words }] }),
         Ty::Tables(params) => {
@@ -166,7 +175,7 @@ fn every(duration: Json) -> Json {
     })
 }
 
-fn dist(quantity: &Json) -> Json {
+fn dist(quantity: &Json, sizes: bool) -> Json {
     let pareto = json!({
         "type": "object",
         "properties": {
@@ -177,10 +186,21 @@ fn dist(quantity: &Json) -> Json {
         "required": ["shape", "mean"],
         "additionalProperties": false,
     });
+    let share = json!({ "type": "number", "minimum": 0.0, "maximum": 100.0 });
+    let point =
+        json!({ "type": "array", "prefixItems": [quantity, share], "minItems": 2, "maxItems": 2 });
+    let points = json!({ "type": "array", "items": point, "minItems": 1 });
+    let pair = json!({ "type": "array", "items": quantity, "minItems": 2, "maxItems": 2 });
+    let mut measured = one_of("empirical", json!({ "anyOf": [{ "type": "string" }, points] }));
+    if sizes {
+        measured["properties"]["packet"] = quantity.clone();
+    }
     let forms = [
         one_of("pareto", pareto),
         one_of("exponential", quantity.clone()),
         one_of("constant", quantity.clone()),
+        one_of("uniform", pair),
+        measured,
     ];
     json!({ "anyOf": forms })
 }
@@ -202,13 +222,16 @@ fn schedule() -> Json {
         "additionalProperties": false,
     });
     let text = || json!({ "type": "string" });
-    let trace = json!({
-        "type": "object",
-        "properties": { "mahimahi": text(), "hash": text() },
-        "required": ["mahimahi"],
-        "additionalProperties": false,
-    });
-    json!({ "anyOf": [{ "type": "array", "items": step }, turns, trace, text()] })
+    let file = |key: &str| {
+        json!({
+            "type": "object",
+            "properties": { key: text(), "hash": text() },
+            "required": [key],
+            "additionalProperties": false,
+        })
+    };
+    let (steps, trace) = (file("steps"), file("mahimahi"));
+    json!({ "anyOf": [{ "type": "array", "items": step }, turns, steps, trace, text()] })
 }
 
 fn loss() -> Json {

@@ -2,9 +2,12 @@
 
 use crate::node::{Node, Origin};
 use penstock_units::param::{
-    DelaySpec, Dist, Loss, Param, Params, RateSchedule, StartSpec, Ty, Value, Values,
+    Arrivals, DelaySpec, Dist, DistFile, Loss, Param, Params, RateSchedule, StartSpec, Ty, Value,
+    Values,
 };
-use penstock_units::{format_duration, format_rate, format_size, Bytes, Duration, QueueLen, Rate};
+use penstock_units::{
+    format_duration, format_frequency, format_rate, format_size, Bytes, Duration, QueueLen, Rate,
+};
 use serde_json::{json, Map, Value as Json};
 
 /// A value in a message.
@@ -28,6 +31,14 @@ pub(crate) fn json(value: &Value, ty: &Ty) -> Json {
         Value::Delay(d) => delay(d),
         Value::Start(s) => start(s),
         Value::Dist(d) => dist(d, ty),
+        Value::DistFile(DistFile { file, unit: None }) => json!({ "empirical": file }),
+        Value::DistFile(DistFile { file, unit: Some(bytes) }) => {
+            json!({ "empirical": file, "packet": format_size(Bytes(*bytes as u64)) })
+        }
+        Value::Arrivals(Arrivals::PoissonLoad(load)) => json!({ "poisson": { "load": load } }),
+        Value::Arrivals(Arrivals::PoissonRate(often)) => {
+            json!({ "poisson": { "rate": format_frequency(*often) } })
+        }
         Value::Loss(Loss::Bernoulli(p)) => json!(p),
         Value::Loss(Loss::GilbertElliott { p, r, good, bad }) => {
             json!({ "gilbert_elliott": { "p": p, "r": r, "good": good, "bad": bad } })
@@ -36,6 +47,9 @@ pub(crate) fn json(value: &Value, ty: &Ty) -> Json {
         Value::Schedule(RateSchedule::Cycle { rates, every }) => {
             let rates: Json = rates.iter().map(|r| json!(rate_or_down(*r))).collect();
             json!({ "cycle": rates, "every": format_duration(*every) })
+        }
+        Value::Schedule(RateSchedule::StepsFile { file, hash }) => {
+            json!({ "steps": file, "hash": hash })
         }
         Value::Schedule(RateSchedule::Mahimahi { file, hash }) => {
             json!({ "mahimahi": file, "hash": hash })
@@ -100,17 +114,24 @@ fn start(s: &StartSpec) -> Json {
 fn dist(d: &Dist, ty: &Ty) -> Json {
     // Both were whole bytes or nanoseconds before they became real numbers.
     let quantity = |x: f64| match ty {
-        Ty::SizeDist => format_size(Bytes(x as u64)),
+        Ty::SizeDist | Ty::Sizes => format_size(Bytes(x as u64)),
         _ => format_duration(Duration::from_secs_f64(x)),
     };
     match *d {
+        Dist::Constant(x) if *ty == Ty::Sizes => json!(quantity(x)),
         Dist::Constant(x) => json!({ "constant": quantity(x) }),
         Dist::Exponential(mean) => json!({ "exponential": quantity(mean) }),
+        Dist::Uniform(low, high) => json!({ "uniform": [quantity(low), quantity(high)] }),
         Dist::Pareto { shape, mean, max: None } => {
             json!({ "pareto": { "shape": shape, "mean": quantity(mean) } })
         }
         Dist::Pareto { shape, mean, max: Some(max) } => {
             json!({ "pareto": { "shape": shape, "mean": quantity(mean), "max": quantity(max) } })
+        }
+        Dist::Empirical(ref points) => {
+            let points: Json =
+                points.iter().map(|(x, share)| json!([quantity(*x), share])).collect();
+            json!({ "empirical": points })
         }
     }
 }

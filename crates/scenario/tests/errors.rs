@@ -169,6 +169,92 @@ fn one_line_too_many() {
             &["traffic.1.object.parteo: unknown key; nearest: pareto"],
         ),
         (
+            "[[traffic]]\nkind = \"web\"\nthink = { uniform = [\"2 s\", \"1 s\"] }",
+            &["traffic.1.think.uniform = [\"2 s\", \"1 s\"]: the first value must be below the second"],
+        ),
+        (
+            "[[traffic]]\nkind = \"web\"\nobject = { empirical = [[\"1 kB\", 0.5], [\"2 kB\", 0.4]] }",
+            &["traffic.1.object.empirical.1 = [\"2 kB\", 0.4]: the share must not be below the one \
+               before (0.5): it is cumulative"],
+        ),
+        (
+            "[[traffic]]\nkind = \"web\"\nobject = { empirical = [[\"2 kB\", 0], [\"1 kB\", 1]] }",
+            &["traffic.1.object.empirical.1 = [\"1 kB\", 1]: the value must not be below the one before"],
+        ),
+        (
+            "[[traffic]]\nkind = \"web\"\nobject = { empirical = [[\"1 kB\", 0], [\"2 kB\", 0.9]] }",
+            &["traffic.1.object.empirical.1 = [\"2 kB\", 0.9]: the last share must be 1, or 100"],
+        ),
+        (
+            "[[traffic]]\nkind = \"web\"\nobject = { empirical = [] }",
+            &["traffic.1.object.empirical = []: is empty"],
+        ),
+        (
+            "[[traffic]]\nkind = \"web\"\nobject = { empirical = [[\"1 kB\"]] }",
+            &["traffic.1.object.empirical.0 = [\"1 kB\"]: must be a value and the share of all"],
+        ),
+        (
+            "[[traffic]]\nkind = \"web\"\nobject = { empirical = 3 }",
+            &["traffic.1.object.empirical = 3: must be the name of a file, or a list of values"],
+        ),
+        (
+            "[[traffic]]\nkind = \"web\"\nobject = { empirical = [[\"1 kB\", 1]], packet = \"1 kB\" }",
+            &["traffic.1.object.packet = \"1 kB\": says what a file counts in"],
+        ),
+        (
+            "[[traffic]]\nkind = \"web\"\nthink = { empirical = \"t.cdf\", packet = \"1 kB\" }",
+            &["traffic.1.think.packet: unknown key; nearest: empirical; allowed: empirical"],
+        ),
+        (
+            "[[traffic]]\nkind = \"web\"\nobject = { empirical = \"no.cdf\" }",
+            &["traffic.1.object = { empirical = \"no.cdf\" }: no.cdf: there is no such file"],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\nbytes = \"0 B\"",
+            &["traffic.1.bytes = \"0 B\": must be between 1 B and 1 PB"],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\narrivals = { poisson = { load = 0 } }",
+            &["traffic.1.arrivals.poisson.load = 0: must be a number in (0, 10]"],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\narrivals = { poisson = { lod = 0.5 } }",
+            &["traffic.1.arrivals.poisson.lod: unknown key; nearest: load; allowed: load, rate"],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\narrivals = { load = 0.5 }",
+            &["traffic.1.arrivals.load: unknown key; nearest: poisson; allowed: poisson"],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\narrivals = { poisson = { rate = 200 } }",
+            &["traffic.1.arrivals.poisson.rate = 200: needs a unit, for example \"200 /s\""],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\narrivals = { poisson = { rate = \"0 /s\" } }",
+            &["traffic.1.arrivals.poisson.rate = \"0 /s\": must be above 0; allowed units: /s, /ms"],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\narrivals = { poisson = { rate = \"2 /ns\" } }",
+            &["unknown unit \"/ns\"; allowed: /s, /ms; nearest: /s"],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\narrivals = { poisson = { load = 0.5 } }",
+            &["traffic.1.arrivals = ", "needs bytes, which says how much a transfer sends"],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\nbytes = 1000\nflows = 2\narrivals = { poisson = { load = 0.5 } }",
+            &["traffic.1.flows = 2: must be left out beside arrivals"],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\nbytes = 1000\nstart = { uniform = [\"0 s\", \"1 s\"] }\n\
+             arrivals = { poisson = { load = 0.5 } }",
+            &["traffic.1.start = ", "must be a time beside arrivals"],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\nflows = 2\npairs = 3",
+            &["traffic.1.pairs = 3: must not be above the flows (2)"],
+        ),
+        (
             "[[traffic]]\nkind = \"web\"\nobject = { pareto = { shape = 1, mean = \"1 kB\" } }",
             &["traffic.1.object.pareto.shape = 1: must be a number in (1, "],
         ),

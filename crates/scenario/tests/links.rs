@@ -4,7 +4,8 @@
 use crate::common::{good, metric};
 use penstock_scenario::Scenario;
 use penstock_sim::{
-    run, Column, Handle, Record, RunResult, Tap, FLOW_METRICS, GROUP_METRICS, VIDEO_METRICS,
+    run, Column, Handle, Record, RunResult, Schedule, Tap, FLOW_METRICS, GROUP_METRICS,
+    VIDEO_METRICS,
 };
 use std::path::PathBuf;
 
@@ -114,6 +115,115 @@ fn a_replay_over_a_trace() {
         [(8 * MS, 600), (9 * MS, 700), (9 * MS + MS / 2, 1000)],
         "from the start on, until the stop"
     );
+}
+
+/// Forward a trace; back 8 Mbit/s for 10 ms, nothing for 10, 4 Mbit/s for 10, and again.
+#[test]
+fn each_direction_has_its_own_rate_over_time() {
+    let files: &[(&str, &[u8])] =
+        &[("up.trace", b"3\n5\n"), ("down.txt", b"5 8\n5.01 0\n5.02 4\n")];
+    let folder = Folder::new("both", files);
+    let text = "duration = \"65 ms\"\n[topology]\n\
+        bottleneck = { delay = \"1 ms\", schedule = { mahimahi = \"up.trace\" }, \
+        reverse_schedule = { steps = \"down.txt\" } }\n\
+        [[traffic]]\nkind = \"cbr\"\nrate = \"8 Mbit/s\"\npacket = \"1000 B\"\ndirection = \"reverse\"\n";
+    let s = folder.read(text).unwrap();
+    let c = s.lower(1).unwrap();
+    assert!(matches!(c.links[0].schedule, Schedule::Trace(_)));
+    let Schedule::Steps(steps) = &c.links[1].schedule else { panic!() };
+    let steps: Vec<_> = steps
+        .iter()
+        .map(|(at, rate)| (at.as_nanos() / MS, rate.map_or(0, |r| r.as_bps() / 1_000_000)))
+        .collect();
+    let round = [(0, 8), (10, 0), (20, 4)];
+    let rounds = [0, 30, 60].map(|begin| round.map(|(at, mbit)| (begin + at, mbit))).concat();
+    assert_eq!((steps, c.links[1].rate.as_bps()), (rounds, 4_000_000), "the mean of a round");
+    let resolved = s.resolved();
+    assert_eq!(resolved["topology"]["bottleneck"]["reverse_schedule"]["steps"], "down.txt");
+    // A packet each millisecond; the one that begins at 10 ms waits for the rate, and takes 2 ms of
+    // 4 Mbit/s, as do the next; from 30 ms on they take 1 ms again.
+    let r = simulate(&s, Record { events: true, ..Record::default() });
+    let table = r.links[1].series.iter().find(|t| t.name == "events").unwrap();
+    let column = |name: &str| &table.columns.iter().find(|c| c.0 == name).unwrap().1;
+    let (Column::U64(t), Column::Word(word, words)) = (column("t_ns"), column("event")) else {
+        panic!("{table:?}")
+    };
+    let went = t.iter().zip(word).filter(|(_, w)| words[usize::from(**w)] == "dequeue");
+    let went: Vec<u64> = went.map(|(t, _)| t / MS).filter(|t| *t < 32).collect();
+    let want: Vec<u64> = (0..=10).chain([22, 24, 26, 28, 30, 31]).collect();
+    assert_eq!(went, want);
+}
+
+/// A packet every 2 ms over two hops of 5 ms, whose packets take up to 4 ms longer.
+#[test]
+fn packets_overtake_each_other_where_they_may() {
+    for reorder in [false, true] {
+        let text = format!(
+            "duration = \"2 s\"\n[topology]\nkind = \"parking-lot\"\nhops = 2\n\
+             link = {{ rate = \"8 Mbit/s\", delay = \"5 ms\", jitter = {{ uniform = [\"0 s\", \"4 ms\"] }}, \
+             reorder = {reorder} }}\naccess = {{ rate = \"100 Mbit/s\", delay = \"1 ms\" }}\n\
+             [[traffic]]\nkind = \"cbr\"\nrate = \"4 Mbit/s\"\npacket = \"1000 B\"\n\
+             [[traffic]]\nkind = \"ftp\"\ntcp = \"cubic\"\nwindow = 5\n"
+        );
+        let s = Scenario::from_toml(&text, "s.toml").unwrap();
+        let r = simulate(&s, Record { events: true, ..Record::default() });
+        // Of the datagrams at each forward hop: time and number.
+        let at = |tables: &[penstock_sim::Table], want: &str| -> Vec<(u64, u64)> {
+            let table = tables.iter().find(|t| t.name == "events").unwrap();
+            let column = |name: &str| &table.columns.iter().find(|c| c.0 == name).unwrap().1;
+            let (Column::U64(t), Column::U64(flow), Column::U64(seq), Column::Word(word, words)) =
+                (column("t_ns"), column("flow"), column("seq"), column("event"))
+            else {
+                panic!("{table:?}")
+            };
+            let rows = t.iter().zip(flow).zip(seq).zip(word);
+            let rows =
+                rows.filter(|(((_, flow), _), w)| **flow == 0 && words[usize::from(**w)] == want);
+            rows.map(|(((t, _), seq), _)| (*t, *seq)).collect()
+        };
+        let second = r.links.iter().find(|l| l.name == "R1-R2").unwrap();
+        let (left, came) = (at(&r.series, "dequeue"), at(&second.series, "enqueue"));
+        assert!(came.len() > 900, "{}", came.len());
+        let late = came.iter().map(|(t, seq)| {
+            let (began, _) = left.iter().find(|(_, other)| other == seq).unwrap();
+            t - began - 6 * MS // 1 ms to send it, and 5 on the way
+        });
+        let late: Vec<u64> = late.collect();
+        let overtaken = came.windows(2).filter(|pair| pair[0].1 > pair[1].1).count();
+        if reorder {
+            assert!(overtaken > 50 && late.iter().all(|ns| *ns < 4 * MS), "{overtaken}");
+            let mean = late.iter().sum::<u64>() / late.len() as u64;
+            assert!(mean.abs_diff(2 * MS) < MS / 5, "{mean}");
+        } else {
+            assert_eq!(overtaken, 0);
+        }
+        assert!(metric(&r, "goodput_bps") > 0.0);
+    }
+}
+
+/// A resolved scenario needs no file.
+#[test]
+fn a_distribution_in_a_file() {
+    let files: &[(&str, &[u8])] =
+        &[("sizes.cdf", b"1 1 0\n10 1 0.5\n20 1 1\n"), ("times.cdf", b"0.001 0.5\n0.5 1\n")];
+    let folder = Folder::new("cdf", files);
+    let text =
+        "duration = \"1 s\"\n[topology]\nbottleneck = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n\
+        [[traffic]]\nkind = \"web\"\nobject = { empirical = \"sizes.cdf\", packet = \"1460 B\" }\n\
+        think = { empirical = \"times.cdf\" }\n";
+    let s = folder.read(text).unwrap();
+    let (object, think) = (
+        "[[\"1460 B\",0.0],[\"14600 B\",0.5],[\"29200 B\",1.0]]",
+        "[[\"1 ms\",0.5],[\"500 ms\",1.0]]",
+    );
+    let resolved = s.resolved();
+    let web = &resolved["traffic"][0];
+    assert_eq!(web["object"]["empirical"].to_string(), object);
+    assert_eq!(web["think"]["empirical"].to_string(), think);
+    drop(folder);
+    let again = penstock_scenario::Scenario::from_json(&resolved.to_string()).unwrap();
+    assert_eq!(again.resolved(), resolved);
+    assert_eq!(simulate(&again, Record::default()), simulate(&s, Record::default()));
 }
 
 #[test]

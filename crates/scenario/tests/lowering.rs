@@ -124,6 +124,68 @@ fn dice_are_the_groups_own() {
     assert_ne!(alone, starts(&format!("{text}{group}"), 2));
 }
 
+/// When each flow of a group starts, and how much it sends.
+fn transfers(text: &str, seed: u64, group: u32) -> Vec<(f64, u64)> {
+    let c = good(text).lower(seed).unwrap();
+    let of = |f: &penstock_sim::FlowConfig| match f.app {
+        App::Ftp { start, bytes: Some(bytes), .. } => (start.as_secs_f64(), bytes),
+        _ => panic!(),
+    };
+    c.flows.iter().filter(|f| f.group == group).map(of).collect()
+}
+
+/// 10 s at 100 Mbit/s, load 0.5, sizes of 27.5 kB in the mean: 500 Mbit of payload, 2273 transfers,
+/// give or take 48.
+#[test]
+fn transfers_arrive_by_load() {
+    let text = "duration = \"10 s\"\n[topology]\n\
+        bottleneck = { rate = \"100 Mbit/s\", reverse_rate = \"10 Mbit/s\", delay = \"1 ms\" }\n\
+        access = { rate = \"1 Gbit/s\", delay = { spread = [\"1 ms\", \"2 ms\"] } }\n\
+        [[traffic]]\nkind = \"ftp\"\nbytes = { empirical = [[\"10 kB\", 0.25], [\"30 kB\", 0.75], \
+        [\"50 kB\", 0.75], [\"70 kB\", 1]] }\narrivals = { poisson = { load = 0.5 } }\n";
+    let all = transfers(text, 1, 0);
+    let n = all.len() as f64;
+    assert!((n - 2273.0).abs() < 4.0 * 48.0, "{n}");
+    let mean = all.iter().map(|(_, bytes)| *bytes as f64).sum::<f64>() / n;
+    assert!((mean / 27_500.0 - 1.0).abs() < 0.05, "{mean}");
+    assert!(all.windows(2).all(|pair| pair[0].0 < pair[1].0) && all[0].0 < 0.05);
+    // A Poisson process: the variance of the gaps is the square of their mean.
+    let gaps: Vec<f64> = all.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    let gap = gaps.iter().sum::<f64>() / n;
+    let spread = gaps.iter().map(|g| (g - gap).powi(2)).sum::<f64>() / n;
+    assert!((spread / (gap * gap) - 1.0).abs() < 0.15, "{spread}");
+    // Each seed has its own dice, and so has each group.
+    assert_ne!(all, transfers(text, 2, 0));
+    let beside = "[[traffic]]\nkind = \"ftp\"\nbytes = { exponential = \"5 kB\" }\n\
+        direction = \"reverse\"\nstart = \"2 s\"\nstop = \"7 s\"\npairs = 3\n";
+    let load = format!("{text}{beside}arrivals = {{ poisson = {{ load = 0.5 }} }}\n");
+    assert_eq!(all, transfers(&load, 1, 0));
+    // Backward the bottleneck has a tenth of the rate: 5 s × 125 /s.
+    let back = transfers(&load, 1, 1);
+    assert!((back.len() as f64 - 625.0).abs() < 4.0 * 25.0, "{}", back.len());
+    assert!(back.iter().all(|(start, _)| (2.0..7.0).contains(start)));
+    let c = good(&load).lower(1).unwrap();
+    let stop = |f: &penstock_sim::FlowConfig| matches!(f.app, App::Ftp { stop: None, .. });
+    assert!(c.flows.iter().all(stop), "what has begun goes on");
+    let hosts = |group| -> std::collections::BTreeSet<u32> {
+        c.flows.iter().filter(|f| f.group == group).map(|f| f.src).collect()
+    };
+    assert_eq!((hosts(0).len(), hosts(1).len()), (all.len(), 3));
+    // Whoever comes late has no longer way.
+    let delay = |f: &penstock_sim::FlowConfig| c.hosts[f.src as usize].delay.as_secs_f64();
+    let first = c.flows[..1000].iter().map(delay).sum::<f64>() / 1000.0;
+    assert!((first - 1.5e-3).abs() < 1e-4, "{first}");
+    let rate = format!("{text}{beside}arrivals = {{ poisson = {{ rate = \"0.125 /ms\" }} }}\n");
+    assert_eq!(back, transfers(&rate, 1, 1), "125 /s is what the load comes to");
+    let resolved = good(&load).resolved();
+    let again = penstock_scenario::Scenario::from_json(&resolved.to_string()).unwrap();
+    assert_eq!(again.resolved(), resolved);
+    let never =
+        load.replace("0.5 } }", "1e-9 } }").replace("duration = \"10 s\"", "duration = \"8 s\"");
+    let none = good(&never).lower(1).unwrap_err().to_string();
+    assert!(none.contains("traffic.0.arrivals: no transfer begins in the run of seed 1"), "{none}");
+}
+
 #[test]
 fn without_access_links_hosts_are_the_routers() {
     let c = good(SMALL).lower(1).unwrap();

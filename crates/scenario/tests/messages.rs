@@ -161,6 +161,14 @@ fn wrongs(param: &Json) -> Vec<Wrong> {
         "size distribution" | "time distribution" => {
             vec![other("3"), other("{}"), other("\"1 s\"")]
         }
+        "sizes" => vec![
+            unit("\"3 kBB\"", "kBB", "kB"),
+            ambiguous("\"3kb\""),
+            negative("\"-3 B\""),
+            other("true"),
+            other("{}"),
+        ],
+        "arrivals" => vec![other("3"), other("{}"), other("\"often\"")],
         "loss" => vec![other("1.5"), other("-0.5"), other("\"much\""), other("true")],
         "schedule" => vec![other("3"), other("true"), other("[{}]")],
         "tables" => vec![other("3"), other("true")],

@@ -5,11 +5,11 @@ use crate::browser;
 use crate::ends::with_sender;
 use crate::flow::{Flow, FlowKind, TcpApp, Udp};
 use crate::lone;
-use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt};
 use crate::pages::Ended;
 use crate::sched::{Event, Kind};
+use crate::transfers::Transfer;
 use penstock_queue::Link;
 use penstock_units::Time;
 

@@ -11,12 +11,12 @@
 
 use crate::ends::{self, with_sender};
 use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
-use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt};
 use crate::pages::Ended;
 use crate::sched::Kind;
 use crate::session::{Browsing, Connection, ConnectionState, Follows};
+use crate::transfers::Transfer;
 use penstock_tcp::Ack;
 use penstock_units::{Duration, Time};
 use std::sync::Arc;

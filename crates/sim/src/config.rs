@@ -106,6 +106,8 @@ pub struct FlowConfig {
     pub backward: u16,
     /// Whether `goodput_bps` and `jain` count this flow (forward FTP).
     pub counts: bool,
+    /// Whether it is one of many transfers that come one after the other: no `jain` counts it.
+    pub open_loop: bool,
     /// Priority class (DSCP) of its data.
     pub class: u8,
     /// What it sends.
@@ -306,7 +308,7 @@ impl UdpPattern {
 }
 
 /// Lengths of periods in seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct OnOff {
     /// Of an on-period.
     pub on: Dist,

@@ -9,7 +9,7 @@ use crate::host::Host;
 use crate::inbox::Inbox;
 use crate::layout::{capture_links, crowded, foresees, geometry, lone, parts, senders};
 use crate::log::PacketLog;
-use crate::metrics::{transfer_table, RunView, Transfer};
+use crate::metrics::RunView;
 use crate::network::Network;
 use crate::observe::SenderState;
 use crate::one_way::OneWay;
@@ -21,6 +21,7 @@ use crate::result::{BandResult, LinkResult, PacketResult, PageResult, RunResult}
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
+use crate::transfers::{transfer_table, Completed, Ideals};
 use crate::{apps, batch, browser, ends, lead_in, measure};
 use penstock_queue::{
     values, Abort, Link, LinkConfig, LinkError, LinkView, PacketView, Pipe, Table, UserError,
@@ -121,6 +122,8 @@ pub(crate) struct Engine {
     /// Transfers and pages that ended.
     ended: Ended,
     record_transfers: bool,
+    /// How long transfers take over an empty network.
+    ideals: Ideals,
     /// Clients send requests, and end objects.
     browses: bool,
     sampling: Option<Duration>,
@@ -284,6 +287,7 @@ impl Engine {
             seed: self.seed,
             ended: self.ended.clone(),
             record_transfers: self.record_transfers,
+            ideals: self.ideals.clone(),
             browses: self.browses,
             sampling: self.sampling,
             flow_series: self.flow_series.clone(),
@@ -518,6 +522,7 @@ impl Engine {
             seed: c.seed,
             ended: Ended::default(),
             record_transfers: c.record.series.is_some(),
+            ideals: Ideals::of(c),
             browses: c.flows.iter().any(asks),
             sampling: c.record.series,
             flow_series: c.record.series.map(|_| Box::default()),
@@ -551,7 +556,7 @@ impl Engine {
         }
         let pages = self.pages();
         if self.record_transfers {
-            series.push(transfer_table(&self.ended.transfers));
+            series.push(transfer_table(&self.ideals.completed(&self.ended.transfers)));
             series.extend(pages.is_some().then(|| page_table(&self.ended.pages)));
         }
         let packets = self.packets();
@@ -589,9 +594,10 @@ impl Engine {
     /// hundred thousand flows do not need it twice.
     fn view(self) -> RunView {
         let (from, to) = self.net.window;
-        let inside = |t: &&Transfer| t.end >= from && t.end < to;
+        let inside = |t: &Completed| t.transfer.end >= from && t.transfer.end < to;
         let link = self.link_view(self.bottleneck).expect("the bottleneck is measured");
-        let ended = self.ended.transfers.iter().filter(inside).copied().collect();
+        let mut ended = self.ideals.completed(&self.ended.transfers);
+        ended.retain(inside);
         drop((self.net, self.links));
         let flows = self.flows.iter().map(|f| measure::flow_view(f, (from, to))).collect();
         RunView { link, flows, ended }

@@ -1,7 +1,6 @@
 //! A flow's two ends and its application.
 
 use crate::config::{App, Datagram, FlowConfig, OnOff, UdpPattern};
-use crate::draw::draw;
 use crate::line::EventLine;
 use crate::sched::Present;
 use crate::session::Connection;
@@ -20,6 +19,7 @@ pub(crate) struct Flow {
     pub(crate) rng: Rng,
     pub(crate) group: u32,
     pub(crate) counts: bool,
+    pub(crate) open_loop: bool,
 }
 
 /// Between which hosts a flow's packets go, and how.
@@ -219,6 +219,7 @@ impl Flow {
                 epoch: 0,
             },
             counts: c.counts,
+            open_loop: c.open_loop,
             rng,
             kind,
         }
@@ -406,7 +407,7 @@ impl Udp {
                     Duration::from_nanos((rng.exponential(*gap_ns) * factor(*jitter, rng)) as u64);
             }
             Rhythm::Gaps { pattern: UdpPattern::OnOff(periods), on_until, .. } => {
-                *on_until = self.start + Duration::from_secs_f64(draw(&periods.on, rng));
+                *on_until = self.start + Duration::from_secs_f64(periods.on.draw(rng));
             }
             Rhythm::Replay(..) => return self.rarer(),
         }
@@ -467,8 +468,8 @@ impl Udp {
                 // A period that is over is followed by silence, and that by the next period's first
                 // packet.
                 while self.next >= *on_until {
-                    self.next = *on_until + Duration::from_secs_f64(draw(off, rng));
-                    *on_until = self.next + Duration::from_secs_f64(draw(on, rng)).max_one();
+                    self.next = *on_until + Duration::from_secs_f64(off.draw(rng));
+                    *on_until = self.next + Duration::from_secs_f64(on.draw(rng)).max_one();
                 }
             }
         }

@@ -31,8 +31,10 @@ pub(crate) fn parts(c: &Config, foresees: bool) -> Vec<Part> {
         let last = links.last().copied().unwrap_or(NONE);
         parts[host as usize].near &= links.len() == 1;
         let f = &mut feeder[host as usize];
-        // Without a link in between, packets come from other hosts' access links.
-        if last == NONE || f.is_some_and(|x| x != last) {
+        // Without a link in between, packets come from other hosts' access links. What may overtake
+        // each other on the way has to come in the order of its arrivals.
+        let reorders = c.links.get(last as usize).is_some_and(LinkConfig::reorders);
+        if last == NONE || reorders || f.is_some_and(|x| x != last) {
             parts[host as usize].merges = true;
         }
         *f = Some(last);

@@ -9,7 +9,6 @@ mod apps;
 mod batch;
 mod browser;
 mod config;
-mod draw;
 mod ends;
 mod engine;
 mod error;
@@ -37,6 +36,8 @@ mod run;
 mod sched;
 mod series;
 mod session;
+mod statistics;
+mod transfers;
 mod video;
 mod way;
 mod web;
@@ -50,10 +51,7 @@ pub use engine::{run, run_watched};
 pub use error::SimError;
 pub use handle::Handle;
 pub use lead_in::shifted;
-pub use metrics::{
-    jain, quantile, transfer_table, FlowView, GroupView, RunView, TcpView, Transfer, FLOW_METRICS,
-    GROUP_METRICS, METRICS,
-};
+pub use metrics::{FlowView, GroupView, RunView, TcpView, FLOW_METRICS, GROUP_METRICS, METRICS};
 pub use observe::SenderState;
 pub use pages::{page_table, Page, PageView, PAGE_METRICS};
 pub use result::{BandResult, FlowResult, LinkResult, PacketResult, PageResult, RunResult};
@@ -61,13 +59,15 @@ pub use run::Run;
 pub use sched::MAX_TIME;
 pub use series::no_models;
 pub use session::{Browsing, Follows, Object};
+pub use statistics::{jain, quantile};
+pub use transfers::{transfer_table, Completed, Ideals, Transfer};
 pub use video::{VideoView, Viewer, VIDEO_METRICS};
 pub use web::WebSession;
 
 // What a configuration and a result are made of.
 pub use penstock_queue::{
-    Abort, AqmConfig, Bounds, Column, HostConfig, LinkConfig, LinkError, LinkView, Of, PacketStats,
-    PacketView, Queued, Schedule, Start, Table, Trace, UserAqm, UserError, LINK_METRICS,
-    PACKET_METRICS,
+    Abort, AqmConfig, Bounds, Column, HostConfig, Jitter, LinkConfig, LinkError, LinkView, Of,
+    PacketStats, PacketView, Queued, Schedule, Start, Table, Trace, UserAqm, UserError,
+    LINK_METRICS, PACKET_METRICS,
 };
 pub use penstock_queue::{Link, Tally};

@@ -70,6 +70,7 @@ pub(crate) fn flow_view(f: &Flow, (from, to): (Time, Time)) -> FlowView {
     let view = FlowView {
         group: f.group,
         counts: f.counts,
+        open_loop: f.open_loop,
         seconds: to.since(from).as_secs_f64(),
         bytes: 0,
         sent: 0,

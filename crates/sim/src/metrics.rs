@@ -2,29 +2,39 @@
 //! its function. The simulator and the router fill the views; the tables do the rest.
 
 use crate::result::{FlowResult, RunResult};
+use crate::statistics::{jain, mean, quantile, sum};
+use crate::transfers::{self, Completed, Ends};
 use crate::video::{VideoView, VIDEO_METRICS};
-use penstock_queue::{values, AtLink, Column, LinkView, Of, OfLink, Table};
-use penstock_units::{joined, Duration, Time};
+use penstock_queue::{values, AtLink, LinkView, Of, OfLink};
+use penstock_units::joined;
 
 /// Metrics of a run, in the order of [`crate::RunResult::metrics`].
 pub const METRICS: &[Of<RunView>] = joined!(PARTS);
 
-const PARTS: &[&[Of<RunView>]] =
-    &[OfLink::CARRIED, &[GOODPUT], OfLink::QUEUE, &[JAIN], OfLink::COUNTS, OF_THE_FLOWS];
+const PARTS: &[&[Of<RunView>]] = &[
+    OfLink::CARRIED,
+    &[GOODPUT],
+    OfLink::QUEUE,
+    &[JAIN],
+    OfLink::COUNTS,
+    OF_THE_FLOWS,
+    &transfers::rows(),
+];
 
 const GOODPUT: Of<RunView> = Of::new(
     "goodput_bps",
     "Goodput",
     "Payload newly acknowledged at the senders of forward FTP flows (in a graph: of those whose \
      data cross the bottleneck), bits per second.",
-    |r| sum(r.counted()),
+    |r| sum(r.counted().map(FlowView::goodput)),
 );
 
 const JAIN: Of<RunView> = Of::share(
     "jain",
     "Fairness (Jain's index)",
-    "Jain's index (Σx)²/(n·Σx²) of the goodputs of the flows that goodput_bps counts.",
-    |r| jain(&r.counted().collect::<Vec<_>>()),
+    "Jain's index (Σx)²/(n·Σx²) of the goodputs of the flows that goodput_bps counts, without \
+     those of groups with `arrivals`.",
+    |r| fairness(r.counted()),
 );
 
 /// Metrics of a run that add up what its flows did.
@@ -62,7 +72,12 @@ const OF_THE_FLOWS: &[Of<RunView>] = &[
 ];
 
 /// Metrics of a traffic group.
-pub const GROUP_METRICS: &[Of<GroupView>] = &[
+pub const GROUP_METRICS: &[Of<GroupView>] = joined!(PARTS_OF_A_GROUP);
+
+const PARTS_OF_A_GROUP: &[&[Of<GroupView>]] = &[OF_THE_GROUP, &transfers::rows()];
+
+/// Metrics of a group that add up what its flows did.
+const OF_THE_GROUP: &[Of<GroupView>] = &[
     Of::new(
         "goodput_bps",
         "Goodput",
@@ -71,7 +86,7 @@ pub const GROUP_METRICS: &[Of<GroupView>] = &[
         |g| sum(g.flows.iter().map(FlowView::goodput)),
     ),
     Of::share("jain", "Fairness (Jain's index)", "Jain's index of the group's goodputs.", |g| {
-        jain(&g.flows.iter().map(FlowView::goodput).collect::<Vec<_>>())
+        fairness(g.flows.iter())
     }),
     Of::new("retransmits", "Retransmissions", "Segments sent again.", |g| {
         sum(g.flows.iter().filter_map(FlowView::retransmits))
@@ -181,7 +196,7 @@ pub struct RunView {
     /// All flows.
     pub flows: Vec<FlowView>,
     /// The transfers that ended in the window, in the order of their ends.
-    pub ended: Vec<Transfer>,
+    pub ended: Vec<Completed>,
 }
 
 /// What the metrics of a traffic group are computed from.
@@ -190,7 +205,7 @@ pub struct GroupView {
     /// The group's flows.
     pub flows: Vec<FlowView>,
     /// The group's transfers that ended in the window, in the order of their ends.
-    pub ended: Vec<Transfer>,
+    pub ended: Vec<Completed>,
 }
 
 /// What the metrics of a flow are computed from.
@@ -200,6 +215,8 @@ pub struct FlowView {
     pub group: u32,
     /// Whether the run's `goodput_bps` and `jain` count it.
     pub counts: bool,
+    /// Whether it is one of many transfers that come one after the other.
+    pub open_loop: bool,
     /// Length of the window, seconds.
     pub seconds: f64,
     /// Payload newly acknowledged, or bytes of datagrams delivered.
@@ -229,17 +246,16 @@ pub struct TcpView {
     pub srtt_s: Option<f64>,
 }
 
-/// A transfer that ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
-    /// When it ended.
-    pub end: Time,
-    /// Whose it was.
-    pub flow: u32,
-    /// Its length.
-    pub bytes: u64,
-    /// How long it took.
-    pub took: Duration,
+impl Ends for RunView {
+    fn ended(&self) -> &[Completed] {
+        &self.ended
+    }
+}
+
+impl Ends for GroupView {
+    fn ended(&self) -> &[Completed] {
+        &self.ended
+    }
 }
 
 impl AtLink for RunView {
@@ -249,9 +265,9 @@ impl AtLink for RunView {
 }
 
 impl RunView {
-    /// Returns the goodputs of the flows that the run's goodput counts.
-    fn counted(&self) -> impl Iterator<Item = f64> + '_ {
-        self.flows.iter().filter(|f| f.counts).map(FlowView::goodput)
+    /// Returns the flows that the run's goodput counts.
+    fn counted(&self) -> impl Iterator<Item = &FlowView> {
+        self.flows.iter().filter(|f| f.counts)
     }
 
     /// Returns the values of [`METRICS`].
@@ -275,7 +291,7 @@ impl RunView {
     pub fn group_metrics(&self, groups: usize) -> Vec<Vec<Option<f64>>> {
         let of = |group: u32| {
             let flows = self.flows.iter().filter(|f| f.group == group).cloned().collect();
-            let mine = |t: &&Transfer| self.flows[t.flow as usize].group == group;
+            let mine = |t: &&Completed| self.flows[t.transfer.flow as usize].group == group;
             let ended = self.ended.iter().filter(mine).copied().collect();
             let group = GroupView { flows, ended };
             let mut metrics = values(GROUP_METRICS, &group);
@@ -336,57 +352,26 @@ impl FlowResult {
     }
 }
 
-/// Returns the `fct` series: every transfer with its end, flow, bytes and completion time.
-pub fn transfer_table(transfers: &[Transfer]) -> Table {
-    let reals = |of: fn(&Transfer) -> f64| Column::F64(transfers.iter().map(of).collect());
-    let counts = |of: fn(&Transfer) -> u64| Column::U64(transfers.iter().map(of).collect());
-    Table {
-        name: "fct",
-        columns: vec![
-            ("t_s".into(), reals(|t| t.end.as_secs_f64())),
-            ("flow".into(), counts(|t| u64::from(t.flow))),
-            ("bytes".into(), counts(|t| t.bytes)),
-            ("fct_s".into(), reals(|t| t.took.as_secs_f64())),
-        ],
-    }
+fn seconds(ended: &[Completed]) -> Vec<f64> {
+    ended.iter().map(|t| t.transfer.took.as_secs_f64()).collect()
 }
 
-fn seconds(ended: &[Transfer]) -> Vec<f64> {
-    ended.iter().map(|t| t.took.as_secs_f64()).collect()
-}
-
-/// Returns the sum; `None` of nothing.
-fn sum(parts: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let mut parts = parts.into_iter().peekable();
-    parts.peek().is_some().then(|| parts.sum())
-}
-
-/// Returns the mean; `None` of nothing.
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
-    sum(values.iter().copied()).map(|all| all / values.len() as f64)
-}
-
-/// Returns Jain's index; `None` where nobody got anything.
-pub fn jain(x: &[f64]) -> Option<f64> {
-    let (s1, s2) = x.iter().fold((0.0, 0.0), |(a, b), v| (a + v, b + v * v));
-    (s2 > 0.0).then(|| s1 * s1 / (x.len() as f64 * s2))
-}
-
-/// Returns the q-quantile of unsorted values: the smallest with at least `q·n` at or below it.
-pub fn quantile(values: &mut [f64], q: f64) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let rank = (libm::ceil(q * values.len() as f64) as usize).max(1);
-    values.get(rank - 1).copied()
+/// Returns Jain's index of flows that last.
+fn fairness<'a>(flows: impl Iterator<Item = &'a FlowView>) -> Option<f64> {
+    jain(&flows.filter(|f| !f.open_loop).map(FlowView::goodput).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transfers::Transfer;
     use penstock_queue::LinkStats;
+    use penstock_units::{Duration, Time};
 
     const FLOW: FlowView = FlowView {
         group: 0,
         counts: true,
+        open_loop: false,
         seconds: 2.0,
         bytes: 1000,
         sent: 7,
@@ -412,13 +397,13 @@ mod tests {
         };
         let flows =
             vec![FlowView { tcp: Some(tcp), ..FLOW }, FlowView { group: 1, counts: false, ..FLOW }];
-        let took = |flow, s| Transfer {
-            end: Time::ZERO,
-            flow,
-            bytes: 1,
-            took: Duration::from_secs_f64(s),
+        // Over an empty network each takes half a second.
+        let took = |flow, bytes, s| {
+            let took = Duration::from_secs_f64(s);
+            let transfer = Transfer { end: Time::ZERO, flow, bytes, took };
+            Completed { transfer, slowdown: s / 0.5 }
         };
-        let ended = vec![took(0, 3.0), took(0, 1.0), took(1, 8.0)];
+        let ended = vec![took(0, 100_000, 3.0), took(0, 1, 1.0), took(1, 100_001, 8.0)];
         let stats = LinkStats::new(Time::ZERO, Time::from_nanos(2_000_000_000), None);
         let run = RunView { link: LinkView { stats, mean_rate: 1.0 }, flows, ended };
         for (name, want) in [
@@ -429,6 +414,17 @@ mod tests {
             ("fct_p50_s", Some(3.0)),
             ("fct_p99_s", Some(8.0)),
             ("transfers", Some(3.0)),
+            ("slowdown_mean", Some(8.0)),
+            ("slowdown_p99", Some(16.0)),
+            ("fct_short_mean_s", Some(2.0)),
+            ("fct_short_p99_s", Some(3.0)),
+            ("slowdown_short_p99", Some(6.0)),
+            ("fct_medium_mean_s", Some(8.0)),
+            ("fct_medium_p99_s", Some(8.0)),
+            ("slowdown_medium_p99", Some(16.0)),
+            ("fct_long_mean_s", None),
+            ("fct_long_p99_s", None),
+            ("slowdown_long_p99", None),
             ("jain", Some(1.0)),
             ("arrivals", Some(0.0)),
         ] {
@@ -441,6 +437,8 @@ mod tests {
             ("retransmits", [Some(3.0), None]),
             ("sent", [Some(7.0), Some(7.0)]),
             ("fct_mean_s", [Some(2.0), Some(8.0)]),
+            ("slowdown_mean", [Some(4.0), Some(16.0)]),
+            ("fct_short_mean_s", [Some(2.0), None]),
         ] {
             assert_eq!([groups[0][place(name)], groups[1][place(name)]], want, "{name}");
         }

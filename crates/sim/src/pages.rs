@@ -1,8 +1,9 @@
 //! The pages of browsers' sessions: their series and metrics. A run has them only where there are
 //! such sessions.
 
-use crate::metrics::{mean, quantile, Transfer};
 use crate::result::PageResult;
+use crate::statistics::{mean, quantile};
+use crate::transfers::Transfer;
 use penstock_queue::{values, Column, Of, Table};
 use penstock_units::{Duration, Time};
 use std::collections::BTreeMap;

@@ -2,7 +2,6 @@
 //! says how the simulator's packets carry them.
 
 use crate::config::{FlowConfig, Session};
-use crate::draw::draw;
 use crate::pages::Page;
 use penstock_units::{Duration, Rng, Time};
 use std::sync::Arc;
@@ -89,8 +88,8 @@ impl Browsing {
         if self.left == 0 || self.stopped(now) {
             return None;
         }
-        let bytes = libm::ceil(draw(&self.session.object, &mut self.rng).max(1.0)) as u64;
-        let pause = draw(&self.session.inter_object, &mut self.rng);
+        let bytes = libm::ceil(self.session.object.draw(&mut self.rng).max(1.0)) as u64;
+        let pause = self.session.inter_object.draw(&mut self.rng);
         self.left -= 1;
         self.out += 1;
         self.bytes += bytes;
@@ -109,7 +108,7 @@ impl Browsing {
     }
 
     fn complete(&mut self, now: Time, first: u32) -> Page {
-        self.next = now + Duration::from_secs_f64(draw(&self.session.think, &mut self.rng));
+        self.next = now + Duration::from_secs_f64(self.session.think.draw(&mut self.rng));
         Page {
             end: now,
             flow: first,

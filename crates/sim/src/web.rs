@@ -2,7 +2,6 @@
 //! its own.
 
 use crate::config::Pages;
-use crate::draw::draw;
 use penstock_units::{Duration, Rng, Time};
 use std::sync::Arc;
 
@@ -34,7 +33,7 @@ impl WebSession {
         if self.stop.is_some_and(|stop| now >= stop) {
             return None;
         }
-        let bytes = libm::ceil(draw(&self.pages.object, rng).max(1.0)) as u64;
+        let bytes = libm::ceil(self.pages.object.draw(rng).max(1.0)) as u64;
         Some((bytes, std::mem::replace(&mut self.active, true)))
     }
 
@@ -42,10 +41,10 @@ impl WebSession {
     pub fn arrived(&mut self, rng: &mut Rng) -> Duration {
         self.left = self.left.saturating_sub(1);
         let seconds = if self.left > 0 {
-            draw(&self.pages.inter_object, rng)
+            self.pages.inter_object.draw(rng)
         } else {
             self.left = self.pages.objects_per_page;
-            draw(&self.pages.think, rng)
+            self.pages.think.draw(rng)
         };
         Duration::from_secs_f64(seconds)
     }

@@ -30,6 +30,7 @@ fn link(name: &str, aqm: &str) -> LinkConfig {
         aqm_context: Context::new(rate, delay, buffer),
         loss: Loss::Bernoulli(0.0),
         bleach: false,
+        jitter: None,
         schedule: Schedule::Steps(vec![]),
         framing: None,
         burst: None,
@@ -47,6 +48,7 @@ fn config(aqm: &str, duration: Duration, apps: Vec<App>) -> Config {
         forward: 0,
         backward: 1,
         counts: true,
+        open_loop: false,
         class: 0,
         app,
     };

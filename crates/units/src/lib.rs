@@ -17,8 +17,9 @@ pub use ecn::{Codepoints, Ecn, Level};
 pub use framing::{Cells, Framing};
 pub use join::{join, length};
 pub use quantity::{
-    any_case, format_duration, format_rate, format_size, parse_duration, parse_queue, parse_rate,
-    parse_size, shorten, QuantityError, DURATION_UNITS, QUEUE_UNITS, RATE_UNITS, SIZE_UNITS,
+    any_case, format_duration, format_frequency, format_rate, format_size, parse_duration,
+    parse_frequency, parse_queue, parse_rate, parse_size, shorten, QuantityError, DURATION_UNITS,
+    FREQUENCY_UNITS, QUEUE_UNITS, RATE_UNITS, SIZE_UNITS,
 };
 pub use rng::Rng;
 pub use time::{Bytes, Duration, QueueLen, Rate, Time, TxClock, BYTE_AT_ONE_BPS, TICKS_PER_NANO};

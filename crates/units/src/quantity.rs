@@ -5,10 +5,10 @@
 //! 000 000.000 000 01).
 
 use crate::{Bytes, Duration, QueueLen, Rate, TICKS_PER_NANO};
-use units::{Kind, Unit, DURATIONS, QUEUES, RATES, SIZES};
+use units::{Kind, Unit, DURATIONS, FREQUENCIES, QUEUES, RATES, SIZES};
 
 mod units;
-pub use units::{any_case, DURATION_UNITS, QUEUE_UNITS, RATE_UNITS, SIZE_UNITS};
+pub use units::{any_case, DURATION_UNITS, FREQUENCY_UNITS, QUEUE_UNITS, RATE_UNITS, SIZE_UNITS};
 
 /// More significant digits than this are refused: every quantity fits into far fewer, and so the
 /// arithmetic below cannot overflow unnoticed.
@@ -139,6 +139,22 @@ pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
         .ok_or_else(|| QuantityError::Zero { found: text.into(), allowed: RATES.allowed })
 }
 
+/// How often something happens, per second: `"200 /s"`.
+///
+/// # Errors
+/// If the text is not a number with such a unit, or is not above zero, or is too large.
+pub fn parse_frequency(text: &str) -> Result<f64, QuantityError> {
+    let (number, unit) = split(text, &FREQUENCIES)?;
+    let factor = unit_of(unit, number.text, &FREQUENCIES)? as f64;
+    // The digits have been checked, so this parses; it is correctly rounded.
+    let count = number.text.parse::<f64>().ok().filter(|n| n.is_finite());
+    let often = count.ok_or_else(|| too_large(text, &FREQUENCIES))? * factor;
+    if often > 0.0 {
+        return Ok(often);
+    }
+    Err(QuantityError::Zero { found: text.into(), allowed: FREQUENCIES.allowed })
+}
+
 /// A size: `"1000 B"`, `"1 kB"` (1000 B), `"64 KiB"` (65 536 B).
 ///
 /// # Errors
@@ -180,6 +196,11 @@ pub fn format_duration(d: Duration) -> String {
 pub fn format_rate(r: Rate) -> String {
     let units = [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)];
     format_exact(r.as_bps(), &units, "0 bit/s")
+}
+
+/// How often something happens, as [`parse_frequency`] reads it.
+pub fn format_frequency(often: f64) -> String {
+    format!("{often} /s")
 }
 
 /// The size in bytes; from 10 000 B on in the largest decimal unit that leaves a whole number.

@@ -140,6 +140,8 @@ def _check(topology: Table) -> None:
     link = topology["bottleneck"]
     if link["schedule"] is not None:
         raise ScenarioError("topology.bottleneck.schedule: the model has one rate")
+    if link.get("jitter") is not None:
+        raise ScenarioError("topology.bottleneck.jitter: the model has one delay")
     if link["loss"] != 0.0:
         raise ScenarioError("topology.bottleneck.loss: the model has no losses on the wire")
 

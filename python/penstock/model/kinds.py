@@ -75,12 +75,12 @@ class Link(Table):
     """A link between routers, and the queue in front of it.
 
     rate: Rate of the link; beside a mahimahi trace only what disciplines take it to be; a rate with its unit, for
-        example "1.5 Mbit/s"; left out: required; with a mahimahi trace its mean.
+        example "1.5 Mbit/s"; left out: required; with a file of the rate over time its mean.
     delay: Propagation delay of the link; a time with its unit, for example "40 ms"; required.
     buffer: What may wait in front of the link; a number of packets, or a size, for example 40, "40 packets" or "30
         kB"; default: 50 packets. Source: ns-2: limit_ 50.
     reverse_rate: Rate of the opposite direction; a rate with its unit, for example "1.5 Mbit/s"; left out: as
-        forward.
+        forward; with a file of the rate over time its mean.
     reverse_delay: Propagation delay of the opposite direction; a time with its unit, for example "40 ms"; left out:
         as forward.
     reverse_buffer: What may wait for the opposite direction; a number of packets, or a size, for example 40, "40
@@ -96,13 +96,27 @@ class Link(Table):
         RFC 9768 3.2.2.3.
     reverse_bleach: The same for packets of the opposite direction; true or false; default: false.
     schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that take turns from
-        time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its time in
-        milliseconds, whole and ascending. After the last it begins again. Packets that wait share an opportunity or
-        take several; one that arrives at its very instant is too late, and no packet counts as in service. Its path
-        is relative to the scenario file; a list of steps ascending in time, for example [{ at = "10 s", rate = "1
-        Mbit/s" }], rates that take turns, { cycle = ["9 Mbit/s", "1 Mbit/s"], every = "1 s" }, or a mahimahi trace, {
-        mahimahi = "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et
-        al. 2015): link_queue.cc.
+        time zero on; or a file with a step in each line, seconds and Mbit/s: times count from the first line's, each
+        rate holds until the next line's, the last one as long as the one before it, and then the file begins again;
+        or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its time in milliseconds,
+        whole and ascending. After the last it begins again. Packets that wait share an opportunity or take several;
+        one that arrives at its very instant is too late, and no packet counts as in service. Paths are relative to
+        the scenario file; a list of steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], rates
+        that take turns, { cycle = ["9 Mbit/s", "1 Mbit/s"], every = "1 s" }, a file with seconds and Mbit/s in each
+        line, { steps = "file.txt" }, or a mahimahi trace, { mahimahi = "file.trace" } or "file.trace"; left out: the
+        rate never changes. Source: mahimahi (Netravali et al. 2015): link_queue.cc.
+    reverse_schedule: The same for the opposite direction; a list of steps ascending in time, for example [{ at = "10
+        s", rate = "1 Mbit/s" }], rates that take turns, { cycle = ["9 Mbit/s", "1 Mbit/s"], every = "1 s" }, a file
+        with seconds and Mbit/s in each line, { steps = "file.txt" }, or a mahimahi trace, { mahimahi = "file.trace" }
+        or "file.trace"; left out: the rate never changes.
+    jitter: What the delay of each forward packet is longer than `delay`, drawn for each of them; a distribution, for
+        example { pareto = { shape = 1.5, mean = "1 s" } }, { exponential = "1 s" }, { constant = "1 s" }, { uniform =
+        ["1 s", "2 s"] } or { empirical = [["1 ms", 0.5], ["5 ms", 1]] }; left out: none. Source: tc-netem(8).
+    reverse_jitter: The same for packets of the opposite direction; a distribution, for example { pareto = { shape =
+        1.5, mean = "1 s" } }, { exponential = "1 s" }, { constant = "1 s" }, { uniform = ["1 s", "2 s"] } or {
+        empirical = [["1 ms", 0.5], ["5 ms", 1]] }; left out: none.
+    reorder: Whether a packet overtakes those before it where its delay is so much less, in either direction, as with
+        netem. Otherwise it arrives behind them; true or false; default: false. Source: tc-netem(8).
     overhead: What the line adds to each packet, in both directions: at most "256 B". The link's rate, its throughput
         and its utilization are of what is on the wire; buffers and disciplines count packets as they are; a size with
         its unit, for example "1000 B"; default: 0 B. Source: tc-stab(8).
@@ -136,6 +150,10 @@ class Link(Table):
     bleach: bool | None = None
     reverse_bleach: bool | None = None
     schedule: Sequence[Spec] | Spec | None = None
+    reverse_schedule: Sequence[Spec] | Spec | None = None
+    jitter: Spec | None = None
+    reverse_jitter: Spec | None = None
+    reorder: bool | None = None
     overhead: str | None = None
     mpu: str | None = None
     framing: Literal["none", "atm", "ptm"] | None = None
@@ -2478,7 +2496,17 @@ class _Datagrams(_Traffic):
 class Ftp(_Tcp):
     """Long-lived TCP transfers.
 
-    bytes: Payload of each flow; a size with its unit, for example "1000 B"; unit: B; left out: without end.
+    bytes: Payload of each flow, or what each flow draws its own from; a size with its unit, or a distribution, for
+        example "100 kB", { exponential = "12 kB" } or { empirical = "sizes.cdf" }; unit: B; left out: without end.
+    arrivals: Transfers begin at random, whatever became of those before (an open loop, a Poisson process), from
+        `start` until `stop`; one that has begun goes on. `rate` is how many a second. `load` is the part of the
+        bottleneck's mean rate that their payload is: load × rate ÷ (8 × mean of `bytes`) transfers a second, headers
+        and what is sent again not counted. A backward group's bottleneck is the one of its own direction; how often
+        transfers begin, for example { poisson = { load = 0.6 } } or { poisson = { rate = "200 /s" } }; left out: the
+        flows that `flows` and `start` say. Source: Alizadeh et al. 2010 (DCTCP), section 4.3; 2013 (pFabric), section
+        5.1.
+    pairs: Pairs of hosts that the flows share: flow i is on pair i mod pairs. With `arrivals` each transfer takes one
+        of them at random; a whole number in [1, 1000000]; left out: each flow has its own.
     lead_in: The flows begin before the scenario's time zero, from which all other times count. It comes when each of
         them has been in congestion avoidance, or after this long. Their own `start` counts from the beginning; a time
         with its unit, for example "40 ms"; left out: they begin with the scenario. Source: RFC 7928, sections 5.1.2,
@@ -2487,7 +2515,9 @@ class Ftp(_Tcp):
     """
 
     kind: ClassVar[str] = "ftp"
-    bytes: str | None = None
+    bytes: str | Spec | None = None
+    arrivals: Spec | None = None
+    pairs: int | None = None
     lead_in: str | None = None
 
 
@@ -2499,15 +2529,17 @@ class Web(_Tcp):
     pairs: Pairs of hosts that the sessions share: session i is on pair i mod pairs. The server is on the left; a
         whole number in [1, 10000000]; left out: one a session.
     object: Size of an object; a distribution, for example { pareto = { shape = 1.5, mean = "12 kB", max = "500 kB" }
-        }, { exponential = "12 kB" } or { constant = "12 kB" }; default: { pareto = { shape = 1.5, mean = "12 kB", max
-        = "500 kB" } }. Source: the reference runs in ns-2.
+        }, { exponential = "12 kB" }, { constant = "12 kB" }, { uniform = ["1 kB", "9 kB"] } or { empirical =
+        "sizes.cdf" }; default: { pareto = { shape = 1.5, mean = "12 kB", max = "500 kB" } }. Source: the reference
+        runs in ns-2.
     objects_per_page: Objects of a page, fetched one after the other, or by parallel connections; a whole number in
         [1, 1000000]; default: 1.
     think: Time from the end of a page to the start of the next; a distribution, for example { pareto = { shape = 1.5,
-        mean = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { exponential = "1 s" }. Source:
-        the reference runs in ns-2.
+        mean = "1 s" } }, { exponential = "1 s" }, { constant = "1 s" }, { uniform = ["1 s", "2 s"] } or { empirical =
+        [["1 ms", 0.5], ["5 ms", 1]] }; default: { exponential = "1 s" }. Source: the reference runs in ns-2.
     inter_object: Time between two objects of a page, on each connection; a distribution, for example { pareto = {
-        shape = 1.5, mean = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
+        shape = 1.5, mean = "1 s" } }, { exponential = "1 s" }, { constant = "1 s" }, { uniform = ["1 s", "2 s"] } or
+        { empirical = [["1 ms", 0.5], ["5 ms", 1]] }; default: { constant = "0 s" }.
     connections: Parallel connections of a session, each a flow: an object goes to the next one that is free, and a
         page ends with its last object. With this key pages are timed (metrics `page_time_mean_s` and others, series
         `pages`), and a session draws its sizes and times in the order in which it hands out objects, whatever the
@@ -2593,9 +2625,11 @@ class OnOff(_Datagrams):
     """Datagrams at a constant rate during on-periods, silence between.
 
     on: Length of an on-period; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, { exponential
-        = "1 s" } or { constant = "1 s" }; default: { exponential = "0.5 s" }. Source: ns-2: burst_time_.
+        = "1 s" }, { constant = "1 s" }, { uniform = ["1 s", "2 s"] } or { empirical = [["1 ms", 0.5], ["5 ms", 1]] };
+        default: { exponential = "0.5 s" }. Source: ns-2: burst_time_.
     off: Length of an off-period; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, {
-        exponential = "1 s" } or { constant = "1 s" }; default: { exponential = "0.5 s" }. Source: ns-2: idle_time_.
+        exponential = "1 s" }, { constant = "1 s" }, { uniform = ["1 s", "2 s"] } or { empirical = [["1 ms", 0.5], ["5
+        ms", 1]] }; default: { exponential = "0.5 s" }. Source: ns-2: idle_time_.
     Source: ns-2: Application/Traffic/Exponential, /Pareto.
     """
 
@@ -2615,11 +2649,11 @@ class Voip(_Traffic):
         G.711 are 160 B; RTP, UDP and IPv4 add 40 B.
     silence: Length of a silence between two talk spurts of an end, in which it sends nothing; P.59 measured {
         exponential = "1.587 s" }; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, {
-        exponential = "1 s" } or { constant = "1 s" }; left out: none: both ends send all the time. Source: ITU-T
-        P.59.
+        exponential = "1 s" }, { constant = "1 s" }, { uniform = ["1 s", "2 s"] } or { empirical = [["1 ms", 0.5], ["5
+        ms", 1]] }; left out: none: both ends send all the time. Source: ITU-T P.59.
     talk: Length of a talk spurt, where there are silences; a distribution, for example { pareto = { shape = 1.5, mean
-        = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { exponential = "1.004 s" }. Source:
-        ITU-T P.59.
+        = "1 s" } }, { exponential = "1 s" }, { constant = "1 s" }, { uniform = ["1 s", "2 s"] } or { empirical = [["1
+        ms", 0.5], ["5 ms", 1]] }; default: { exponential = "1.004 s" }. Source: ITU-T P.59.
     Source: ITU-T G.711, RFC 3550; RFC 7928 9.1.
     """
 

@@ -137,12 +137,12 @@ impl Port {
         if let Some(tap) = &mut self.tap {
             **tap = Some((start, ecn));
         }
-        let mut ecn = ecn;
+        let (mut at, mut ecn) = (self.busy_until + self.delay, ecn);
         if let Some(wire) = &mut self.wire {
-            let Some(carried) = wire.carries(ecn) else { return Fate::Dropped };
-            ecn = carried;
+            let Some(carried) = wire.carries(at, ecn) else { return Fate::Dropped };
+            (at, ecn) = carried;
         }
-        Fate::Through(self.busy_until + self.delay, ecn)
+        Fate::Through(at, ecn)
     }
 
     /// Replays the starts of transmissions before the arrival at `now` of a packet that began to be

@@ -26,6 +26,7 @@ fn link(name: &str, ties: bool, loss: f64) -> Link {
         aqm_context: Context::new(rate, delay, buffer),
         loss: Loss::Bernoulli(loss),
         bleach: false,
+        jitter: None,
         schedule: Schedule::Steps(vec![]),
         framing: None,
         burst: None,

@@ -8,15 +8,17 @@ use crate::keys::{self, join, Params};
 use crate::node::{Item, Node};
 use crate::tables::{Access, Link};
 use penstock_aqm::{Common, Context, Kind, QueueUnit};
-use penstock_sim::{Schedule, UserAqm};
-use penstock_units::param::{Loss, Params as _, Profile, RateSchedule, Ty, Value, Values};
+use penstock_sim::{Jitter, Schedule, UserAqm};
+use penstock_units::param::{
+    field, Dist, Loss, Params as _, Profile, RateSchedule, Ty, Value, Values,
+};
 use penstock_units::{parse_rate, Bytes, Duration, Framing, QueueLen, Rate, Time, TxClock};
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// Turns that the rates of a cycle may take in a run.
-const MOST_TURNS: u64 = 1_000_000;
+/// Steps that the rate of a link may take in a run.
+const MOST_STEPS: u64 = 1_000_000;
 
 /// A table that names a discipline.
 #[derive(Clone)]
@@ -55,6 +57,8 @@ pub(crate) struct Line {
     pub loss: Loss,
     /// Whether the wire clears ECN fields, behind the queue.
     pub bleach: bool,
+    /// What the wire adds to its delay.
+    pub jitter: Option<Jitter>,
     pub schedule: Schedule,
     pub framing: Option<Framing>,
     /// What a shaper lets go at once.
@@ -64,6 +68,11 @@ pub(crate) struct Line {
 }
 
 impl Line {
+    /// Its mean rate from the scenario's time zero on, bits per second.
+    pub fn mean_rate(&self, duration: Duration) -> f64 {
+        self.schedule.mean_rate(self.rate, (Time::ZERO, Time::ZERO + duration))
+    }
+
     /// What its discipline may know of it.
     pub fn context(&self) -> Context {
         let framing = self.framing.unwrap_or(Framing::NONE);
@@ -159,6 +168,7 @@ fn line(
         place: path.into(),
         loss: Loss::Bernoulli(0.0),
         bleach: false,
+        jitter: None,
         schedule: Schedule::Steps(vec![]),
         framing: None,
         burst: None,
@@ -166,8 +176,8 @@ fn line(
     })
 }
 
-/// A link's values. A trace tells its rate, nothing else does.
-pub(super) fn fill_link(section: &Section, params: &Params) -> Result<Values> {
+/// A link's values. A file of the rate over time tells its rate, nothing else does.
+pub(super) fn fill_link(section: &Section, params: &Params, files: &Files) -> Result<Values> {
     let trace = section
         .node
         .and_then(|n| n.child("schedule"))
@@ -175,7 +185,9 @@ pub(super) fn fill_link(section: &Section, params: &Params) -> Result<Values> {
     if !trace && !section.given("rate") {
         return Err(missing_rate(section));
     }
-    section.fill(params, Defaults::GENERAL)
+    let mut values = section.fill(params, Defaults::GENERAL)?;
+    section.read_files(params, &mut values, files)?;
+    Ok(values)
 }
 
 fn missing_rate(section: &Section) -> ScenarioError {
@@ -191,25 +203,24 @@ pub(super) fn directions(
     files: &Files,
     [forward, backward]: [(&str, &Discipline); 2],
 ) -> Result<[Line; 2]> {
-    let schedule = schedule(root, section, values, files)?;
+    let (schedule, mean) = read_schedule(root, section, values, "schedule", files)?;
+    let (back_schedule, back_mean) =
+        read_schedule(root, section, values, "reverse_schedule", files)?;
     let link = Link::read(values);
-    let rate = match (link.rate, &schedule) {
-        (Some(rate), _) => rate,
-        (None, Schedule::Trace(trace)) => trace.mean_rate(),
-        (None, Schedule::Steps(_)) => return Err(missing_rate(section)),
-    };
+    let rate = link.rate.or(mean).ok_or_else(|| missing_rate(section))?;
     check_buffer(section, "buffer", values, link.buffer)?;
     let reverse_buffer = link.reverse_buffer.unwrap_or(link.buffer);
     check_buffer(section, "reverse_buffer", values, reverse_buffer)?;
-    if matches!(schedule, Schedule::Trace(_)) {
-        let at = Section::new(root, forward.0);
-        if at.given("count_in_service") && forward.1.common.count_in_service {
+    for ((place, aqm), schedule) in [(forward, &schedule), (backward, &back_schedule)] {
+        let at = Section::new(root, place);
+        let counts = at.given("count_in_service") && aqm.common.count_in_service;
+        if counts && matches!(schedule, Schedule::Trace(_)) {
             let problem = "on a link with a mahimahi trace no packet counts as in service";
-            return Err(at.conflict("count_in_service", &forward.1.values, problem));
+            return Err(at.conflict("count_in_service", &aqm.values, problem));
         }
     }
     let framing = framing(section, values, &link)?;
-    let back_rate = link.reverse_rate.unwrap_or(rate);
+    let back_rate = link.reverse_rate.or(back_mean).unwrap_or(rate);
     let back_delay = link.reverse_delay.unwrap_or(link.delay);
     let shaped = |key, text: &Option<String>, rate| {
         let read = |text: &String| shaped_rate(section, values, (key, text), rate);
@@ -232,9 +243,21 @@ pub(super) fn directions(
     };
     let ahead = one(forward, (rate, ahead_shaped), link.delay, link.buffer)?;
     let back = one(backward, (back_rate, back_shaped), back_delay, reverse_buffer)?;
+    if section.given("reorder") && link.jitter.is_none() && link.reverse_jitter.is_none() {
+        let problem = "says something of jitter, and there is none: `jitter`";
+        return Err(section.conflict("reorder", values, problem));
+    }
+    let jitter = |law: Option<Dist>| law.map(|law| Jitter { law, reorder: link.reorder });
+    let (there, back_again) = (jitter(link.jitter.clone()), jitter(link.reverse_jitter.clone()));
     Ok([
-        Line { loss: link.loss, bleach: link.bleach, schedule, ..ahead },
-        Line { loss: link.reverse_loss, bleach: link.reverse_bleach, ..back },
+        Line { loss: link.loss, bleach: link.bleach, schedule, jitter: there, ..ahead },
+        Line {
+            loss: link.reverse_loss,
+            bleach: link.reverse_bleach,
+            schedule: back_schedule,
+            jitter: back_again,
+            ..back
+        },
     ])
 }
 
@@ -299,39 +322,59 @@ fn burst(rate: Rate, given: Option<Duration>) -> Duration {
     given.unwrap_or_else(|| Duration::from_millis(1).max(TxClock::new(rate).alone(LEAST)))
 }
 
-/// Reads a link's rate over time, from its file if there is one. The file's hash goes into
+/// Reads a link's rate over time, and its mean where a file holds it. The file's hash goes into
 /// `values`.
-fn schedule(
+fn read_schedule(
     root: &Node,
     section: &Section,
     values: &mut Values,
+    key: &'static str,
     files: &Files,
-) -> Result<Schedule> {
-    match Link::read(values).schedule {
-        None => Ok(Schedule::Steps(vec![])),
+) -> Result<(Schedule, Option<Rate>)> {
+    let run = root.child("duration").map(|n| duration(n, "duration")).transpose()?;
+    let run = run.unwrap_or(Duration::ZERO);
+    let wrong = |values: &Values, problem: String| section.conflict(key, values, problem);
+    let few = |values: &Values, steps: u64| match steps {
+        0..=MOST_STEPS => Ok(steps),
+        _ => Err(wrong(values, format!("would take {steps} steps; there may be {MOST_STEPS}"))),
+    };
+    match field::<Option<RateSchedule>>(values, key) {
+        None => Ok((Schedule::Steps(vec![]), None)),
         Some(RateSchedule::Steps(steps)) => {
-            Ok(Schedule::Steps(steps.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect()))
+            let steps = steps.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect();
+            Ok((Schedule::Steps(steps), None))
         }
         Some(RateSchedule::Cycle { rates, every }) => {
-            let run = root.child("duration").map(|n| duration(n, "duration")).transpose()?;
-            let turns = run.unwrap_or(Duration::ZERO).as_ticks() / every.as_ticks();
-            if turns > MOST_TURNS {
-                let problem = format!("would take {turns} turns; there may be {MOST_TURNS}");
-                return Err(section.conflict("schedule", values, &problem));
-            }
+            let turns = few(values, run.as_ticks() / every.as_ticks())?;
             let turn = |i: u64| {
                 let at = Duration::from_ticks(i * every.as_ticks());
                 (Time::ZERO + at, rates[i as usize % rates.len()])
             };
-            Ok(Schedule::Steps((0..=turns).map(turn).collect()))
+            Ok((Schedule::Steps((0..=turns).map(turn).collect()), None))
+        }
+        Some(RateSchedule::StepsFile { file, hash }) => {
+            let content = files.read(&file, hash.as_deref()).map_err(|e| wrong(values, e))?;
+            let (steps, period) = content.steps().map_err(|e| wrong(values, e))?;
+            let rounds = run.as_ticks() / period.as_ticks();
+            few(values, (rounds + 1).saturating_mul(steps.len() as u64))?;
+            let round = |i: u64| {
+                let begins = Time::ZERO + Duration::from_ticks(i * period.as_ticks());
+                steps.iter().map(move |(at, rate)| (begins + *at, *rate))
+            };
+            let once = Schedule::Steps(round(0).collect());
+            let lowest = Rate::from_bps(1).expect("above 0");
+            let mean = once.mean_rate(lowest, (Time::ZERO, Time::ZERO + period));
+            let all = Schedule::Steps((0..=rounds).flat_map(round).collect());
+            let hash = Some(content.hash());
+            values.set(key, Value::Schedule(RateSchedule::StepsFile { file, hash }));
+            Ok((all, Rate::from_bps(mean.round().max(1.0) as u64)))
         }
         Some(RateSchedule::Mahimahi { file, hash }) => {
-            let wrong = |problem| section.conflict("schedule", values, problem);
-            let content = files.read(&file, hash.as_deref()).map_err(wrong)?;
-            let trace = Arc::new(content.trace().map_err(wrong)?);
-            let hash = Some(content.hash());
-            values.set("schedule", Value::Schedule(RateSchedule::Mahimahi { file, hash }));
-            Ok(Schedule::Trace(trace))
+            let content = files.read(&file, hash.as_deref()).map_err(|e| wrong(values, e))?;
+            let trace = Arc::new(content.trace().map_err(|e| wrong(values, e))?);
+            let (hash, mean) = (Some(content.hash()), trace.mean_rate());
+            values.set(key, Value::Schedule(RateSchedule::Mahimahi { file, hash }));
+            Ok((Schedule::Trace(trace), Some(mean)))
         }
     }
 }
@@ -357,6 +400,7 @@ pub(super) fn modem(root: &Node, shaper: &mut Line, at: u32) -> Result<Option<Li
         place: shaper.place.clone(),
         loss: std::mem::replace(&mut shaper.loss, Loss::Bernoulli(0.0)),
         bleach: std::mem::replace(&mut shaper.bleach, false),
+        jitter: shaper.jitter.take(),
         schedule: std::mem::replace(&mut shaper.schedule, Schedule::Steps(vec![])),
         framing,
         ..behind

@@ -3,12 +3,13 @@
 
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
+use crate::files::Files;
 use crate::keys::{self, join, Params};
 use crate::node::{Node, Origin};
 use crate::show;
 use crate::tables::REQUIRED;
-use penstock_units::param::{OwnDefaults, ParamError, Profile, Values};
-use penstock_units::shorten;
+use penstock_units::param::{DistFile, OwnDefaults, ParamError, Profile, Ty, Value, Values};
+use penstock_units::{shorten, Duration};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -27,6 +28,17 @@ impl Defaults {
     pub const fn of(profile: Profile) -> Self {
         Defaults { profile, own: OwnDefaults::NONE }
     }
+}
+
+/// A size as a resolved scenario writes it: whole bytes, at most a petabyte.
+fn bytes(x: f64) -> Option<f64> {
+    (x <= (1u64 << 50) as f64).then(|| x.round())
+}
+
+/// A time in the same way: whole nanoseconds, at most five days.
+fn seconds(x: f64) -> Option<f64> {
+    const MOST: f64 = penstock_sim::MAX_TIME.as_nanos() as f64 / 1e9;
+    (x <= MOST).then(|| Duration::from_nanos((x.max(0.0) * 1e9).round() as u64).as_secs_f64())
 }
 
 /// One table of the scenario with everything that is needed to read and to complain about it.
@@ -61,6 +73,23 @@ impl<'a> Section<'a> {
             }
         }
         Ok(values)
+    }
+
+    /// Puts the distributions that are in files in the files' places.
+    pub fn read_files(&self, params: &Params, values: &mut Values, files: &Files) -> Result<()> {
+        for param in params.iter().copied().flatten() {
+            let Some(Value::DistFile(DistFile { file, unit })) = values.get(param.name) else {
+                continue;
+            };
+            let sizes = matches!(param.ty, Ty::SizeDist | Ty::Sizes);
+            let held = |x: f64| if sizes { bytes(x * unit.unwrap_or(1.0)) } else { seconds(x) };
+            let dist = files
+                .read(file, None)
+                .and_then(|content| content.distribution(sizes && unit.is_none(), held))
+                .map_err(|problem| self.conflict(param.name, values, problem))?;
+            values.set(param.name, Value::Dist(dist));
+        }
+        Ok(())
     }
 
     pub fn given(&self, key: &str) -> bool {

@@ -72,6 +72,16 @@ impl Topology {
         Some(route)
     }
 
+    /// Returns the bottleneck, or its other direction, where a route has one of them.
+    pub fn crossed(&self, route: &[u32]) -> Option<&Line> {
+        let bottleneck = &self.links[self.bottleneck];
+        let ends = (bottleneck.from, bottleneck.end);
+        let of_it = |l: &&Line| {
+            l.wire == bottleneck.wire && (ends == (l.from, l.end) || ends == (l.end, l.from))
+        };
+        route.iter().map(|i| &self.links[*i as usize]).find(of_it)
+    }
+
     /// Returns the cost of reaching router `to` from each other one that costs no more than `from`
     /// does (Dijkstra 1959).
     fn costs_to(&self, to: u32, from: u32) -> Vec<Option<u64>> {
@@ -162,7 +172,7 @@ pub(super) fn topology(
 /// Routers R0 … Rn with links that are alike.
 fn chain(root: &Node, files: &Files, aqm: Disciplines, topology: &mut Topology) -> Result<()> {
     let section = Section::new(root, &join("topology", topology.kind.link));
-    let mut values = fill_link(&section, &vec![Link::TABLE])?;
+    let mut values = fill_link(&section, &vec![Link::TABLE], files)?;
     let places = [("aqm", aqm.0), ("aqm.reverse", aqm.1)];
     let [forward, backward] = directions(root, &section, &mut values, files, places)?;
     topology.nodes = (0..=topology.hops()).map(|i| format!("R{i}")).collect();
@@ -239,7 +249,7 @@ impl GraphLinks<'_> {
     /// Reads entry `i`: one link, or two where it goes both ways.
     fn add(&mut self, i: usize) -> Result<()> {
         let section = Section::new(self.root, &format!("topology.link.{i}"));
-        let mut values = fill_link(&section, &vec![GraphLink::TABLE, Link::TABLE])?;
+        let mut values = fill_link(&section, &vec![GraphLink::TABLE, Link::TABLE], self.files)?;
         let GraphLink { from, to, cost, one_way } = GraphLink::read(&values);
         let from = self.nodes.end(&section, &values, "from", &from)?;
         let to = self.nodes.end(&section, &values, "to", &to)?;

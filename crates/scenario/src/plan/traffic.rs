@@ -13,7 +13,7 @@ use crate::tables::{
 use penstock_sim::{Datagram, UdpPattern};
 use penstock_tcp::{Ecn, QuicParams, RackParams, Recovery, TcpParams, VariantInfo, VARIANTS};
 use penstock_units::param::{
-    field, OwnDefaults, Param, Params as _, Profile, StartSpec, Value, Values,
+    field, Arrivals, Dist, OwnDefaults, Param, Params as _, Profile, StartSpec, Value, Values,
 };
 use penstock_units::{format_duration, Bytes, Duration, Rate};
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub(crate) struct Traffic {
     /// The keys that every entry has.
     pub group: Group,
     pub source: Source,
+    /// When its transfers begin, where that is a process of its own.
+    pub arrivals: Option<Poisson>,
     /// Routers at which the data enter and leave.
     pub from: u32,
     pub to: u32,
@@ -43,10 +45,32 @@ pub(crate) struct Traffic {
     pub forward: bool,
 }
 
+/// A Poisson process.
+#[derive(Clone, Copy)]
+pub(crate) struct Poisson {
+    /// Arrivals per second, on average.
+    pub often: f64,
+    /// From when until when, in the scenario's time.
+    pub from: Duration,
+    pub until: Duration,
+}
+
+impl Poisson {
+    /// Returns how many arrivals there are at most, in all but one of a million runs.
+    pub fn most(&self) -> u32 {
+        let long = (self.until.as_secs_f64() - self.from.as_secs_f64()).max(0.0);
+        let mean = self.often * long;
+        (mean + 5.0 * mean.sqrt() + 10.0) as u32
+    }
+}
+
 impl Traffic {
     /// Returns the number of its flows in the results, those of a way back included: a session of a
-    /// browser has one for each connection.
+    /// browser has one for each connection. With `arrivals` it is the most that there may be.
     pub fn flows(&self) -> u32 {
+        if let Some(arrivals) = &self.arrivals {
+            return arrivals.most();
+        }
         let each = if self.source.is_call() { 2 } else { self.source.connections() };
         self.group.flows.saturating_mul(each)
     }
@@ -139,9 +163,14 @@ impl Source {
         self.browser().and_then(|b| b.connections).unwrap_or(1)
     }
 
-    /// Whether it is a long transfer, whose payload `goodput_bps` counts.
+    /// Whether it is a transfer, whose payload `goodput_bps` counts.
     pub fn is_ftp(&self) -> bool {
         matches!(self, Source::Ftp(..))
+    }
+
+    /// Whether the cross flows of a parking lot may be as its flows.
+    pub fn lends(&self) -> bool {
+        matches!(self, Source::Ftp(_, ftp) if ftp.arrivals.is_none())
     }
 }
 
@@ -163,7 +192,9 @@ pub(super) fn entry(
     let variant = VARIANTS.iter().find(|v| v.name == tcp);
     let own = variant.map_or(OwnDefaults::NONE, |v| v.defaults);
     let defaults = Defaults { profile: top.profile, own };
-    let mut values = section.fill(&keys::traffic_params(kind), defaults)?;
+    let params = keys::traffic_params(kind);
+    let mut values = section.fill(&params, defaults)?;
+    section.read_files(&params, &mut values, files)?;
     let group = Group::read(&values);
     let (from, to) = ends(&section, &values, &group, topology)?;
     let route = routed(&section, &values, topology, (from, to), needs_way_back(kind))?;
@@ -171,6 +202,7 @@ pub(super) fn entry(
     let tcp = if kind.tcp { Some(Arc::new(transport(&section, &values, top)?)) } else { None };
     check_times(&section, &values, &group)?;
     let source = source(&section, &mut values, kind, tcp, files)?;
+    let arrivals = poisson(&section, &values, &source, top, topology, &route)?;
     if group.access_delay.is_some() && topology.access.is_none() {
         let problem = "needs topology.access, which has the rate";
         return Err(section.conflict("access_delay", &values, problem));
@@ -178,7 +210,7 @@ pub(super) fn entry(
     // A web entry's sessions are its flows.
     let group = Group::read(&values);
     let forward = matches!(topology.shape, Shape::Graph(_)) || from < to;
-    Ok(Traffic { kind, values, group, source, from, to, forward })
+    Ok(Traffic { kind, values, group, source, arrivals, from, to, forward })
 }
 
 /// Returns the variant of entries that name none.
@@ -250,10 +282,57 @@ fn ftp(section: &Section, values: &Values) -> Result<Ftp> {
     if ftp.lead_in == Some(Duration::ZERO) {
         return Err(section.conflict("lead_in", values, "must be above 0 s"));
     }
-    if ftp.bytes.is_some_and(|b| !(1..=1 << 50).contains(&b.0)) {
+    if ftp.bytes == Some(Dist::Constant(0.0)) {
         return Err(section.conflict("bytes", values, "must be between 1 B and 1 PB"));
     }
+    let flows = Group::read(values).flows;
+    if ftp.arrivals.is_none() && ftp.pairs.is_some_and(|pairs| pairs > flows) {
+        let problem = format!("must not be above the flows ({flows})");
+        return Err(section.conflict("pairs", values, problem));
+    }
     Ok(ftp)
+}
+
+/// Reads the process by which a group's transfers begin, where it has one.
+fn poisson(
+    section: &Section,
+    values: &Values,
+    source: &Source,
+    top: &Top,
+    topology: &Topology,
+    route: &[u32],
+) -> Result<Option<Poisson>> {
+    let Source::Ftp(_, Ftp { arrivals: Some(arrivals), bytes, lead_in, .. }) = source else {
+        return Ok(None);
+    };
+    let wrong = |key, problem: &str| Err(section.conflict(key, values, problem));
+    let group = Group::read(values);
+    let Some(bytes) = bytes else {
+        return wrong("arrivals", "needs bytes, which says how much a transfer sends");
+    };
+    if group.flows != 1 {
+        return wrong("flows", "must be left out beside arrivals, which says how many there are");
+    }
+    if lead_in.is_some() {
+        return wrong("lead_in", "must be left out beside arrivals");
+    }
+    let StartSpec::Fixed(from) = group.start else {
+        return wrong("start", "must be a time beside arrivals: the first one may be after it");
+    };
+    let until = group.stop.unwrap_or(top.duration).min(top.duration);
+    let often = match arrivals {
+        Arrivals::PoissonRate(often) => *often,
+        Arrivals::PoissonLoad(load) => {
+            let Some(line) = topology.crossed(route) else {
+                return wrong(
+                    "arrivals",
+                    "load is of the bottleneck's rate, and the data do not cross it: give a rate",
+                );
+            };
+            load * line.mean_rate(top.duration) / (8.0 * bytes.mean().max(1.0))
+        }
+    };
+    Ok(Some(Poisson { often, from, until }))
 }
 
 fn web(section: &Section, values: &mut Values) -> Result<Web> {

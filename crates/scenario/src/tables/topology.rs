@@ -2,7 +2,7 @@
 
 use super::REQUIRED;
 use penstock_units::param::{
-    int, DelaySpec, Loss, Param, Params as _, RateSchedule, Ty, Values, PARAM,
+    int, DelaySpec, Dist, Loss, Param, Params as _, RateSchedule, Ty, Values, PARAM,
 };
 use penstock_units::{params, Bytes, Cells, Duration, QueueLen, Rate};
 
@@ -124,13 +124,15 @@ params! {
     /// `topology.bottleneck`, `topology.link`.
     pub(crate) struct Link {
         /// Rate of the link; beside a mahimahi trace only what disciplines take it to be.
-        pub rate: Option<Rate> { auto: "required; with a mahimahi trace its mean" },
+        pub rate: Option<Rate> { auto: "required; with a file of the rate over time its mean" },
         /// Propagation delay of the link.
         pub delay: Duration { auto: REQUIRED },
         /// What may wait in front of the link.
         pub buffer: QueueLen { default: "50 packets", source: "ns-2: limit_ 50" },
         /// Rate of the opposite direction.
-        pub reverse_rate: Option<Rate> { auto: "as forward" },
+        pub reverse_rate: Option<Rate> {
+            auto: "as forward; with a file of the rate over time its mean",
+        },
         /// Propagation delay of the opposite direction.
         pub reverse_delay: Option<Duration> { auto: "as forward" },
         /// What may wait for the opposite direction.
@@ -149,15 +151,34 @@ params! {
         /// The same for packets of the opposite direction.
         pub reverse_bleach: bool { default: false, quiet: true },
         /// Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that
-        /// take turns from time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its
-        /// time in milliseconds, whole and ascending. After the last it begins again. Packets
-        /// that wait share an opportunity or take several; one that arrives at its very instant
-        /// is too late, and no packet counts as in service. Its path is relative to the
-        /// scenario file.
+        /// take turns from time zero on; or a file with a step in each line, seconds and Mbit/s:
+        /// times count from the first line's, each rate holds until the next line's, the last one
+        /// as long as the one before it, and then the file begins again; or a mahimahi trace, a
+        /// file with a line for each opportunity to send up to 1500 B: its time in milliseconds,
+        /// whole and ascending. After the last it begins again. Packets that wait share an
+        /// opportunity or take several; one that arrives at its very instant is too late, and no
+        /// packet counts as in service. Paths are relative to the scenario file.
         pub schedule: Option<RateSchedule> {
             auto: "the rate never changes",
             source: "mahimahi (Netravali et al. 2015): link_queue.cc",
         },
+        /// The same for the opposite direction.
+        pub reverse_schedule: Option<RateSchedule> {
+            auto: "the rate never changes",
+            quiet: true,
+        },
+        /// What the delay of each forward packet is longer than `delay`, drawn for each of them.
+        pub jitter: Option<Dist> {
+            ty: Ty::TimeDist,
+            auto: "none",
+            quiet: true,
+            source: "tc-netem(8)",
+        },
+        /// The same for packets of the opposite direction.
+        pub reverse_jitter: Option<Dist> { ty: Ty::TimeDist, auto: "none", quiet: true },
+        /// Whether a packet overtakes those before it where its delay is so much less, in either
+        /// direction, as with netem. Otherwise it arrives behind them.
+        pub reorder: bool { default: false, quiet: true, source: "tc-netem(8)" },
         /// What the line adds to each packet, in both directions: at most "256 B". The link's
         /// rate, its throughput and its utilization are of what is on the wire; buffers and
         /// disciplines count packets as they are.

@@ -1,7 +1,9 @@
 //! Kinds of traffic.
 
 use super::REQUIRED;
-use penstock_units::param::{int, num, num_open, DelaySpec, Dist, Param, StartSpec, Ty, PARAM};
+use penstock_units::param::{
+    int, num, num_open, Arrivals, DelaySpec, Dist, Param, StartSpec, Ty, PARAM,
+};
 use penstock_units::{params, words, Bytes, Duration, Rate};
 
 /// A kind of traffic.
@@ -163,8 +165,26 @@ pub(crate) const TRAFFIC_KIND: &[Param] = &[Param {
 params! {
     /// Keys of `ftp`.
     pub(crate) struct Ftp {
-        /// Payload of each flow.
-        pub bytes: Option<Bytes> { unit: "B", auto: "without end" },
+        /// Payload of each flow, or what each flow draws its own from.
+        pub bytes: Option<Dist> { ty: Ty::Sizes, unit: "B", auto: "without end" },
+        /// Transfers begin at random, whatever became of those before (an open loop, a Poisson
+        /// process), from `start` until `stop`; one that has begun goes on. `rate` is how many a
+        /// second. `load` is the part of the bottleneck's mean rate that their payload is: load ×
+        /// rate ÷ (8 × mean of `bytes`) transfers a second, headers and what is sent again not
+        /// counted. A backward group's bottleneck is the one of its own direction.
+        pub arrivals: Option<Arrivals> {
+            auto: "the flows that `flows` and `start` say",
+            quiet: true,
+            source: "Alizadeh et al. 2010 (DCTCP), section 4.3; 2013 (pFabric), section 5.1",
+        },
+        /// Pairs of hosts that the flows share: flow i is on pair i mod pairs. With `arrivals` each
+        /// transfer takes one of them at random.
+        pub pairs: Option<u32> {
+            ty: int(1, 1_000_000),
+            unit: "1",
+            auto: "each flow has its own",
+            quiet: true,
+        },
         /// The flows begin before the scenario's time zero, from which all other times count. It
         /// comes when each of them has been in congestion avoidance, or after this long. Their own
         /// `start` counts from the beginning.

@@ -362,7 +362,16 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
             }
         }
         if kind == "ftp" && c.once_in(3) {
-            let _ = writeln!(keys, "bytes = \"{} B\"", c.whole(1.0, 1e6));
+            let size = c.whole(1.0, 1e6);
+            let _ = match size % 4 {
+                0 => writeln!(
+                    keys,
+                    "bytes = {{ empirical = [[\"{} B\", 0.2], [\"{size} B\", 1]] }}\npairs = {}",
+                    size / 2,
+                    1 + flows / 2
+                ),
+                _ => writeln!(keys, "bytes = \"{size} B\""),
+            };
         }
         if kind == "video" {
             let low = (rate * c.log(1e-3, 1.0) / flows as f64).max(1.0);

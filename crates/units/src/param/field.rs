@@ -1,6 +1,8 @@
 //! Rust types that hold a parameter's value, and the structs that are made of them.
 
-use super::{DelaySpec, Dist, Loss, Param, ParamError, RateSchedule, StartSpec, Ty, Value, Values};
+use super::{
+    Arrivals, DelaySpec, Dist, Loss, Param, ParamError, RateSchedule, StartSpec, Ty, Value, Values,
+};
 use crate::{Bytes, Duration, QueueLen, Rate};
 
 /// A Rust type that can hold the value of a parameter.
@@ -140,7 +142,9 @@ as_it_is! {
     Bytes: Ty::Size, Size;
     QueueLen: Ty::Queue, Queue;
     DelaySpec: Ty::Delay, Delay;
+    Dist: Ty::SizeDist, Dist; // the declaration says if it is another one
     StartSpec: Ty::Start, Start;
+    Arrivals: Ty::Arrivals, Arrivals;
     Loss: Ty::Loss, Loss;
     RateSchedule: Ty::Schedule, Schedule;
 }
@@ -171,19 +175,5 @@ impl<T: Params> Field for Named<T> {
             (name.clone(), values)
         };
         (!self.0.is_empty()).then(|| Value::Tables(self.0.iter().map(write).collect()))
-    }
-}
-
-/// The declaration says of what: `ty: Ty::SizeDist` or `Ty::TimeDist`.
-impl Field for Dist {
-    const TY: Ty = Ty::SizeDist;
-    fn read(value: Option<&Value>) -> Option<Self> {
-        match value? {
-            Value::Dist(d) => Some(*d),
-            _ => None,
-        }
-    }
-    fn value(&self) -> Option<Value> {
-        Some(Value::Dist(*self))
     }
 }

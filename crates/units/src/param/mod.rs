@@ -14,7 +14,7 @@ mod value;
 mod words;
 
 pub use field::{field, Field, Named, Params};
-pub use laws::{DelaySpec, Dist, Loss, RateSchedule, StartSpec};
+pub use laws::{Arrivals, DelaySpec, Dist, DistFile, Loss, RateSchedule, StartSpec};
 pub use profile::{Literals, OwnDefaults, Profile, Under};
 pub use ty::{int, num, num_open, Ty, NUMBER, REQUIRED, WHOLE};
 pub use value::{ParamError, Value, Values};

@@ -43,15 +43,19 @@ pub enum Ty {
     /// A start per flow: a duration, `{ uniform = [a, b] }` or `{ every = d, from = t }`.
     Start,
     /// A distribution of sizes: `{ pareto = { shape, mean, max } }`, `{ exponential = "12 kB" }`,
-    /// `{ constant = … }`.
+    /// `{ constant = … }`, `{ empirical = [["1 kB", 0.5], …] }`, or `{ empirical = "sizes.cdf" }`.
     SizeDist,
+    /// A size with its unit, or a distribution of sizes.
+    Sizes,
     /// A distribution of times, in the same forms.
     TimeDist,
+    /// `{ poisson = { load = 0.6 } }` or `{ poisson = { rate = "200 /s" } }`.
+    Arrivals,
     /// Random loss of a link: a probability per packet, or `{ gilbert_elliott = { p, r, good, bad }
     /// }`.
     Loss,
     /// The rate over time: `[{ at = "10 s", rate = "1 Mbit/s" }, …]`, `{ cycle = ["9 Mbit/s", "1
-    /// Mbit/s"], every = "1 s" }` or `{ mahimahi = "file.trace" }`.
+    /// Mbit/s"], every = "1 s" }`, `{ steps = "file.txt" }` or `{ mahimahi = "file.trace" }`.
     Schedule,
     /// What the first type allows, or one of the words.
     Or(&'static Ty, &'static [&'static str]),
@@ -119,11 +123,21 @@ impl Ty {
             Ty::SizeDist => {
                 "a distribution, for example \
                  { pareto = { shape = 1.5, mean = \"12 kB\", max = \"500 kB\" } }, \
-                 { exponential = \"12 kB\" } or { constant = \"12 kB\" }"
+                 { exponential = \"12 kB\" }, { constant = \"12 kB\" }, \
+                 { uniform = [\"1 kB\", \"9 kB\"] } or { empirical = \"sizes.cdf\" }"
+            }
+            Ty::Sizes => {
+                "a size with its unit, or a distribution, for example \"100 kB\", \
+                 { exponential = \"12 kB\" } or { empirical = \"sizes.cdf\" }"
             }
             Ty::TimeDist => {
                 "a distribution, for example { pareto = { shape = 1.5, mean = \"1 s\" } }, \
-                 { exponential = \"1 s\" } or { constant = \"1 s\" }"
+                 { exponential = \"1 s\" }, { constant = \"1 s\" }, { uniform = [\"1 s\", \"2 s\"] } \
+                 or { empirical = [[\"1 ms\", 0.5], [\"5 ms\", 1]] }"
+            }
+            Ty::Arrivals => {
+                "how often transfers begin, \
+                 for example { poisson = { load = 0.6 } } or { poisson = { rate = \"200 /s\" } }"
             }
             Ty::Loss => {
                 "a probability in [0, 1], or for example \
@@ -133,6 +147,7 @@ impl Ty {
                 "a list of steps ascending in time, \
                  for example [{ at = \"10 s\", rate = \"1 Mbit/s\" }], \
                  rates that take turns, { cycle = [\"9 Mbit/s\", \"1 Mbit/s\"], every = \"1 s\" }, \
+                 a file with seconds and Mbit/s in each line, { steps = \"file.txt\" }, \
                  or a mahimahi trace, { mahimahi = \"file.trace\" } or \"file.trace\""
             }
         };
@@ -168,7 +183,8 @@ impl Ty {
             | (Ty::Queue, Value::Queue(_))
             | (Ty::Delay, Value::Delay(_))
             | (Ty::Start, Value::Start(_))
-            | (Ty::SizeDist | Ty::TimeDist, Value::Dist(_))
+            | (Ty::SizeDist | Ty::Sizes | Ty::TimeDist, Value::Dist(_) | Value::DistFile(_))
+            | (Ty::Arrivals, Value::Arrivals(_))
             | (Ty::Loss, Value::Loss(_))
             | (Ty::Schedule, Value::Schedule(_)) => true,
             _ => false,
@@ -199,9 +215,14 @@ impl Ty {
             }),
             Ty::Delay => Value::Delay(DelaySpec::Fixed(parse_duration(word?).ok()?)),
             Ty::Start => Value::Start(StartSpec::Fixed(parse_duration(word?).ok()?)),
-            Ty::Rates | Ty::SizeDist | Ty::TimeDist | Ty::Loss | Ty::Schedule | Ty::Tables(_) => {
-                return None
-            }
+            Ty::Rates
+            | Ty::SizeDist
+            | Ty::Sizes
+            | Ty::TimeDist
+            | Ty::Arrivals
+            | Ty::Loss
+            | Ty::Schedule
+            | Ty::Tables(_) => return None,
         };
         self.holds(&value).then_some(value)
     }

@@ -1,6 +1,6 @@
 //! Checked values, by key.
 
-use super::{DelaySpec, Dist, Loss, RateSchedule, StartSpec};
+use super::{Arrivals, DelaySpec, Dist, DistFile, Loss, RateSchedule, StartSpec};
 use crate::{Bytes, Duration, QueueLen, Rate};
 use std::collections::BTreeMap;
 
@@ -31,6 +31,10 @@ pub enum Value {
     Start(StartSpec),
     /// A distribution of bytes or of seconds.
     Dist(Dist),
+    /// One that is still in its file.
+    DistFile(DistFile),
+    /// When transfers begin.
+    Arrivals(Arrivals),
     /// Random loss.
     Loss(Loss),
     /// A rate over time.

@@ -222,5 +222,6 @@ proptest! {
     #[test]
     fn no_text_panics(text in "\\PC*|[0-9.eE+-]{0,60} ?[a-zA-Zµ/]{0,8}") {
         let _ = (parse_duration(&text), parse_rate(&text), parse_size(&text), parse_queue(&text));
+        let _ = parse_frequency(&text);
     }
 }

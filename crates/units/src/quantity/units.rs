@@ -69,6 +69,9 @@ const SIZE: &[Unit] = &[
     ("b", 1),
 ];
 
+/// Units of how often something happens, per second.
+const FREQUENCY: &[Unit] = &[("/s", 1), ("/ms", 1_000)];
+
 /// Words behind a number of packets.
 const PACKETS: &[Unit] = &[("packets", 1), ("packet", 1), ("pkts", 1), ("pkt", 1), ("p", 1)];
 
@@ -156,6 +159,14 @@ pub(crate) const RATES: Kind = Kind {
     usual: "Mbit/s",
     example: "1.5 Mbit/s",
 };
+pub(crate) const FREQUENCIES: Kind = Kind {
+    units: FREQUENCY,
+    counts: &[],
+    allowed: FREQUENCY_UNITS,
+    ambiguous: &[],
+    usual: "/s",
+    example: "200 /s",
+};
 pub(crate) const SIZES: Kind = Kind {
     units: SIZE,
     counts: &[],
@@ -177,6 +188,8 @@ pub(crate) const QUEUES: Kind = Kind {
 pub const DURATION_UNITS: &[&str] = &names::<{ DURATION.len() }>(DURATION, &[]);
 /// Spellings of the units of rate that are taken; see [`any_case`].
 pub const RATE_UNITS: &[&str] = &names::<{ RATE.len() }>(RATE, &[]);
+/// Spellings of the units of how often something happens.
+pub const FREQUENCY_UNITS: &[&str] = &names::<{ FREQUENCY.len() }>(FREQUENCY, &[]);
 /// Spellings of the units of size that are taken.
 pub const SIZE_UNITS: &[&str] = &names::<{ SIZE.len() }>(SIZE, &[]);
 /// Spellings of what may stand behind the length of a queue.

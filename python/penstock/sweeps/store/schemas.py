@@ -116,7 +116,7 @@ def table_schema(table: str) -> pa.Schema:
             *((name, number) for name in ("pacing_bps", "bandwidth_bps", "min_rtt_s", "alpha")),
             ("state", pa.string()),
         ],
-        "fct": [("bytes", count), ("fct_s", number)],
+        "fct": [("bytes", count), ("fct_s", number), ("slowdown", number)],
         "pages": [("session", count), ("objects", count), ("bytes", count), ("page_time_s", number)],
     }
     return pa.schema([*of_run, ("t_s", number), ("flow", count), *own[table]])
