@@ -64,7 +64,7 @@ reproduce: setup ## the same in full, ten seeds: minutes
 nearest: setup ## the joint readings that come nearest to the papers, searched anew: an hour; they ship with Penstock
 	$(BIN)/python tools/nearest.py
 
-evaluate: setup ## every discipline by RFC 7928, ten seeds: out/judged, docs/evaluate; needs Chromium for its picture
+evaluate: setup ## every discipline by RFC 7928, ten seeds: out/judged, docs/evaluate
 	$(BIN)/penstock evaluate all --seeds 10 --out out/judged
 	$(BIN)/python tools/evaluated.py out/judged
 

@@ -1,9 +1,9 @@
-"""Writes docs/evaluate: what came of `penstock evaluate all`, as a picture, a summary and a table;
+"""Writes docs/evaluate: what came of `penstock evaluate all`, as a summary and a table;
 and the table of docs/evaluate.md, between its marks.
 
     tools/evaluated.py [DIR]      DIR: what `penstock evaluate` wrote [default: out/judged]
 
-`make evaluate` calls it. The picture needs Chromium.
+`make evaluate` calls it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import picture
 from tables import fill, table
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs" / "evaluate"
 PAGE = ROOT / "docs" / "evaluate.md"
-#: The table of the first page and its legend, in pixels.
-SIZE = (1560, 1330)
 #: The rows of the page's table; the papers' own stand out.
 ROWS = (
     "droptail",
@@ -70,13 +67,30 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
     yield "[evaluate.md](../evaluate.md) says what the questions mean, what was expected, and what"
     yield "came out. [answers.csv](answers.csv) has every number with its interval."
     yield ""
-    yield "![The questions as rows, the disciplines as columns](all.png)"
+    yield from table(HEADS, [_told(rows, name) for name in names], "lrrrrl")
+    yield ""
+    yield "## Question by question"
     yield ""
     yield "Who is in neither list is undecided: the runs do not tell."
     yield ""
     questions = dict.fromkeys(row["question"] for row in rows)
     lines = [_cells([row for row in rows if row["question"] == key]) for key in questions]
     yield from table(["question", "yes is", "DropTail", "best", "yes", "no"], lines, "llrrl")
+
+
+#: The columns of the summary's table of disciplines.
+HEADS = ("", "yes", "no", "waits, 19 flows", "busy, 6 flows", "no to")
+
+
+def _told(rows: Sequence[Row], name: str) -> tuple[str, ...]:
+    """Returns what came of a discipline: its answers counted, two numbers, what it fails."""
+    mine = {row["question"]: row for row in rows if row["candidate"] == name}
+    said = [row["answer"] for row in mine.values()]
+    fails = [row["text"].rstrip("?") for row in mine.values() if row["answer"] == "no"]
+    more = f"; {len(fails) - 3} more" if len(fails) > 3 else ""
+    numbers = (f"{float(mine[key]['mean']):.3g} {mine[key]['unit']}" for key in ("delay", "busy"))
+    counts = (str(said.count(answer)) for answer in ("yes", "no"))
+    return f"[{name}](../aqm/{name}.md)", *counts, *numbers, "; ".join(fails[:3]) + more
 
 
 def _cells(rows: Sequence[Row]) -> tuple[str, ...]:
@@ -137,7 +151,7 @@ def main(folder: Path) -> int:
     lines = summary(answers)
     (DOCS / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     fill(PAGE, "tools/evaluated.py", papers_table(_rows(folder / "numbers.csv"), answers))
-    return picture.main(folder / "index.html", DOCS / "all.png", SIZE)
+    return 0
 
 
 if __name__ == "__main__":

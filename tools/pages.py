@@ -11,19 +11,26 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import reference
 from penstock import _penstock
 from penstock.model.scenario import Scenario
 from penstock.runs import probing, runner
 from penstock.runs.probing import Probe
+from penstock.runs.result import Comparison
 from penstock.show import style
+from penstock.sweeps.figure import draw
+from penstock.sweeps.show import show
+from penstock.sweeps.sweep import sweep
 from slim_svg import slim, themed
 from tables import filled, table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
 
@@ -134,21 +141,62 @@ def write(docs: Path) -> None:
         style.save(probe.plot(), str(figure))
         _files.write(figure, themed(slim(figure.read_text(encoding="utf-8"))))
         _files.write(docs / f"aqm/{row['name']}.md", page(row, probe))
-    _files.write(docs / "img/queue.svg", first_picture(docs.parent / "README.md"))
+    for name, made in PICTURES.items():
+        _files.write(docs / f"img/{name}.svg", made(docs))
     readme = docs / "aqm/README.md"
     _files.write(readme, index(readme.read_text(encoding="utf-8")))
 
 
-def first_picture(readme: Path) -> str:
-    """Returns the queues of the README's first scenario, under the disciplines that it compares."""
-    toml = re.search(r'```toml title="first.toml"\n(.*?)```', readme.read_text("utf-8"), re.DOTALL)
-    assert toml is not None, "the README begins with a scenario, first.toml"
-    compared = runner.compare(
-        Scenario.from_toml(toml[1]), ["droptail", "codel"], seeds=1, series="50 ms"
-    )
+def first(docs: Path, kinds: Sequence[str], seeds: int, series: str | None = None) -> Comparison:
+    """Compares disciplines in the start page's scenario, as its commands do."""
+    page = (docs / "README.md").read_text("utf-8")
+    toml = re.search(r'```toml title="first.toml"\n(.*?)```', page, re.DOTALL)
+    assert toml is not None, "the start page has a scenario, first.toml"
+    scenario = Scenario.from_toml(toml[1])
+    return runner.compare(scenario, list(kinds), seeds=seeds, series=series)
+
+
+def first_picture(docs: Path) -> str:
+    """Returns the queues of the first scenario under the disciplines that its page compares."""
+    compared = first(docs, ["droptail", "codel"], 1, "50 ms")
+    return _written(compared.plot.queue(size=(7.6, 3.4)))
+
+
+def plane(docs: Path) -> str:
+    """Returns the start page's delay against throughput."""
+    kinds = ["droptail", "red", "ared", "pie", "codel", "fq-codel"]
+    return _written(first(docs, kinds, 5).plot.plane())
+
+
+def compared(docs: Path) -> str:
+    """Returns the second tutorial's overview."""
+    return _written(first(docs, ["droptail", "red", "codel"], 5).plot.overview())
+
+
+def swept(docs: Path) -> str:
+    """Returns the fourth tutorial's delay over the number of flows."""
+    page = (docs / "tutorials/4-sweep.md").read_text("utf-8")
+    toml = re.search(r'```toml title="sweep.toml"\n(.*?)```', page, re.DOTALL)
+    assert toml is not None, "the tutorial has a scenario, sweep.toml"
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "queue.svg"
-        style.save(compared.plot.queue(size=(7.6, 3.4)), str(path))
+        out = Path(folder) / "flows"
+        sweep(Scenario.from_toml(toml[1]), seeds=5, out=out)
+        return _written(draw(show(out, "delay_p99_s", "traffic.0.flows", "aqm.kind")))
+
+
+#: The pictures of the pages that a reader meets first, each as the page's own command draws it.
+PICTURES: dict[str, Callable[[Path], str]] = {
+    "queue": first_picture,
+    "plane": plane,
+    "compare": compared,
+    "sweep": swept,
+}
+
+
+def _written(figure: Figure) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "figure.svg"
+        style.save(figure, str(path))
         return themed(slim(path.read_text(encoding="utf-8")))
 
 

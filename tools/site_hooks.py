@@ -190,6 +190,27 @@ def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) 
     return HTML_LINK.sub(r"\1\2.html\3", LINK.sub(turned, text))
 
 
+#: Pages whose tables have a key in each row, so that a phone can show a row as a block.
+STACKED = {"reference.md", "profiles.md", "glossary.md"}
+TABLE = re.compile(r"<table>\s*<thead>(.*?)</thead>(.*?)</table>", re.DOTALL)
+CELL = re.compile(r"<td\b")
+
+
+def on_page_content(text: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Tells each cell of the reference its column's name, for the style sheet."""
+    return TABLE.sub(_stacked, text) if page.file.src_uri in STACKED else text
+
+
+def _stacked(found: re.Match[str]) -> str:
+    heads = re.findall(r"<th\b[^>]*>(.*?)</th>", found[1], re.DOTALL)
+    names = [re.sub(r"<[^>]*>", "", each) for each in heads]
+    rows = []
+    for row in found[2].split("<tr>"):
+        names_left = iter(names)
+        rows.append(CELL.sub(lambda _: f'<td data-label="{next(names_left, "")}"', row))  # noqa: B023
+    return f'<table class="stacked"><thead>{found[1]}</thead>{"<tr>".join(rows)}</table>'
+
+
 def _turned(target: str, base: str, where: str) -> str:
     """Returns a link of the repository as a link between pages of the site."""
     if "://" in target or target.startswith(("#", "mailto:")):
