@@ -75,6 +75,7 @@ def look(index: int) -> Look:
 #: vermillion; each triple is that of one discipline.
 _DISCIPLINES: dict[str, tuple[int | None, int, int]] = {
     "droptail": (None, 1, 1),
+    "bernoulli": (None, 0, 0),
     "red": (0, 0, 0),
     "wred": (0, 2, 2),
     "choke": (0, 3, 3),
