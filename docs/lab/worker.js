@@ -26,7 +26,7 @@ const AT = 0,
   WHAT = 1,
   FLOW = 2,
   BYTES = 3,
-  PLACE = 6,
+  PLACE = 5,
   DATA = 7,
   ECN = 8,
   WAITED = 9;
@@ -91,6 +91,7 @@ function step(session, until) {
 class Slot {
   constructor(toml, aqm) {
     this.session = ask({ do: "open", toml, aqm, sample_s: SAMPLE_S }).session;
+    this.columns = [];
     this.forget();
     this.learn();
   }
@@ -127,7 +128,10 @@ class Slot {
   /** Reads what the form shows, and begins the profile. */
   learn() {
     this.told = ask({ do: "describe", session: this.session });
-    this.average = this.told.state.findIndex((s) => s.name === "avg_pkts");
+    // A discipline that takes over has its variables behind those of the ones before it.
+    const names = this.told.state.map((s) => s.name);
+    this.columns.push(...names.filter((name) => !this.columns.includes(name)));
+    this.average = this.columns.indexOf("avg_pkts");
     this.groups = Math.min(GROUPS, this.told.groups.length);
     if (this.bin.groups.length !== this.groups) this.bin = this.fresh();
     if (this.cwnd.length !== this.told.flows.length)
@@ -140,6 +144,7 @@ class Slot {
     const { did } = ask({ do: "set", session: this.session, path, value });
     const goal = Math.max(this.now, this.goal);
     if (did !== "now") this.forget();
+    if (did === "anew") this.columns = [];
     if (did === "again") this.goal = goal;
     this.learn();
     return did;
@@ -229,7 +234,7 @@ class Slot {
   sample(row) {
     const { bin } = this;
     this.state = row.slice(3);
-    const average = this.average < 0 ? NaN : this.state[this.average];
+    const average = this.state[this.average] ?? NaN;
     const both = (b) => [(b.bytes * 8) / SAMPLE_S, b.left ? b.delay / b.left : NaN];
     const [started, delay] = both(bin);
     // The last packet that started may be half sent: the rest belongs to the next bin.
@@ -305,7 +310,7 @@ class Slot {
     const points = Float64Array.from(this.points);
     const lost = this.lost.slice(-20);
     this.points.length = this.lost.length = 0;
-    const state = this.told.state.map((s, i) => [s.name, this.state[i]]);
+    const state = this.told.state.map((s) => [s.name, this.state[this.columns.indexOf(s.name)]]);
     return {
       now: this.now,
       ended: this.ended,

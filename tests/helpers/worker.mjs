@@ -6,7 +6,8 @@ import vm from "node:vm";
 const said = [];
 const self = { postMessage: (message) => said.push(message) };
 const names = { self, performance, TextEncoder, TextDecoder, WebAssembly, Uint8Array, Float64Array, Float32Array, Uint32Array };
-vm.runInContext(readFileSync(process.argv[2], "utf8"), vm.createContext(names));
+const context = vm.createContext(names);
+vm.runInContext(readFileSync(process.argv[2], "utf8"), context);
 
 async function ask(request) {
   await self.onmessage({ data: request });
@@ -37,13 +38,15 @@ const changes = [
   ["traffic.0.flows", "10"],
   ["aqm.kind", "red"],
 ];
-const times = [], did = [];
+const times = [], did = [], states = [];
 await ask({ do: "open", slot: 0, toml });
 let until = 3;
 for (const [path, value] of changes) {
-  await run((until += 3), times);
+  states.push((await run((until += 3), times)).state);
   did.push((await ask({ do: "set", slot: 0, path, value })).did);
 }
+// What waits, by number.
+const places = vm.runInContext("slots[0].waiting.slice(slots[0].head).map((p) => p.place)", context);
 const last = await run(until + 3, times);
 const swapped = { waiting: last.waiting, ...last.totals };
 const frames = {};
@@ -52,4 +55,4 @@ for (const aqm of kinds) {
   const { waiting, totals } = await run(4);
   frames[aqm] = { waiting, ...totals };
 }
-process.stdout.write(JSON.stringify({ times, did, swapped, frames }));
+process.stdout.write(JSON.stringify({ times, did, states, places, swapped, frames }));
