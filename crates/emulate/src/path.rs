@@ -370,7 +370,7 @@ impl Path {
             match event {
                 Task::AtQueue(slot) => self.at_queue(t, slot),
                 Task::Serve(link) => self.serve(t, link),
-                Task::Down(slot) => self.to_host(t, slot),
+                Task::Down(slot) => self.reach_host(t, slot),
                 Task::Due(slot) => {
                     self.flows_due(t, slot);
                     self.due.push((t, slot));
@@ -444,11 +444,11 @@ impl Path {
         if self.reorders[from as usize] {
             return self.at(at, Task::Down(slot));
         }
-        self.to_host(at, slot);
+        self.reach_host(at, slot);
     }
 
     /// It enters its host's access link at `at`.
-    fn to_host(&mut self, at: Time, slot: u32) {
+    fn reach_host(&mut self, at: Time, slot: u32) {
         let s = &self.frames.slots[slot as usize];
         let (flow, to, bytes) = (s.flow, s.from.other(), s.wire_bytes);
         let window = self.window;
