@@ -201,6 +201,20 @@ def on_page_content(text: str, page: Page, config: MkDocsConfig, files: Files) -
     return TABLE.sub(_stacked, text) if page.file.src_uri in STACKED else text
 
 
+#: What the theme leaves to be named or reached by keyboard, and the same with it.
+ACCESSIBLE = (
+    ('component="search" role="dialog"', 'component="search" role="dialog" aria-label="Search"'),
+    ("<pre><span></span><code>", '<pre><span></span><code tabindex="0">'),
+)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Names the search, and makes code that scrolls reachable by keyboard."""
+    for theirs, ours in ACCESSIBLE:
+        output = output.replace(theirs, ours)
+    return output
+
+
 def _stacked(found: re.Match[str]) -> str:
     heads = re.findall(r"<th\b[^>]*>(.*?)</th>", found[1], re.DOTALL)
     names = [re.sub(r"<[^>]*>", "", each) for each in heads]
