@@ -307,6 +307,12 @@ def test_what_is_lost_is_named_and_exact_refuses_it(to: str, keys: dict[str, Any
         ps.config(scenario(**keys), to, exact=10.0, seeds=0)
 
 
+@pytest.mark.parametrize("key", ["schedule", "reverse_schedule"])
+def test_a_rate_that_varies_is_lost_by_name(key: str) -> None:
+    varies = scenario().set(f"topology.bottleneck.{key}", [{"at": "1 s", "rate": "1 Mbit/s"}])
+    assert ps.config(varies, "tc", seeds=0).written.lost == (f"{key}: the box is told one rate, 10 Mbit/s",)
+
+
 @pytest.mark.parametrize(
     ("keys", "named"),
     [

@@ -464,6 +464,10 @@ def _alone(base: ps.Scenario, flows: int, delay: str) -> ps.Scenario:
         (["--set", "traffic.0.tcp=cubic"], 'tcp = "cubic": the model has Reno\'s window; it takes tahoe, reno'),
         (["--set", 'topology={kind="parking-lot",hops=2,link={rate="1 Mbit/s",delay="1 ms"}}'], "it takes a dumbbell"),
         (["--set", "topology.bottleneck.loss=0.01"], "the model has no losses on the wire"),
+        (
+            ["--set", 'topology.bottleneck.reverse_jitter={exponential="1 ms"}'],
+            "bottleneck.reverse_jitter: the model has one delay",
+        ),
         (["--set", "traffic.0.bytes=1 MB"], "the model needs long transfers"),
         (["--flows", "20:5"], "--flows 20:5: the range is empty"),
         (["--flows", "many"], "--flows many: 'many' is no number of flows"),

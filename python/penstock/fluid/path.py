@@ -133,15 +133,23 @@ def packets(length: str, in_bytes: bool, mean: float, packet: float) -> float:
     return number / (packet if in_bytes else mean)
 
 
+#: What makes the path vary by itself, and why the model has none of it.
+VARYING = {
+    "schedule": "the model has one rate",
+    "reverse_schedule": "the model has one rate",
+    "jitter": "the model has one delay",
+    "reverse_jitter": "the model has one delay",
+}
+
+
 def _check(topology: Table) -> None:
     kind = topology["kind"]
     if kind != "dumbbell":
         raise ScenarioError(f'topology.kind = "{kind}": the model has one bottleneck; it takes a dumbbell')
     link = topology["bottleneck"]
-    if link["schedule"] is not None:
-        raise ScenarioError("topology.bottleneck.schedule: the model has one rate")
-    if link.get("jitter") is not None:
-        raise ScenarioError("topology.bottleneck.jitter: the model has one delay")
+    for key, why in VARYING.items():
+        if link.get(key) is not None:
+            raise ScenarioError(f"topology.bottleneck.{key}: {why}")
     if link["loss"] != 0.0:
         raise ScenarioError("topology.bottleneck.loss: the model has no losses on the wire")
 

@@ -120,8 +120,9 @@ def _nowhere(aqm: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _varying(link: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns what a rate that varies loses."""
-    return (f"schedule: the box is told one rate, {link['rate']}",) if link.get("schedule") else ()
+    """Returns what rates that vary lose."""
+    rates = {"schedule": link["rate"], "reverse_schedule": link.get("reverse_rate") or link["rate"]}
+    return tuple(f"{key}: the box is told one rate, {rates[key]}" for key in rates if link.get(key))
 
 
 def rounded(scenario: Scenario, written: Written) -> Scenario:
