@@ -83,6 +83,7 @@ CALLS: dict[str, list[list[str]]] = {
     ],
 }
 NO_TABLE = {
+    "bridge": "needs two interfaces; its table is that of emulate",
     "export": "writes CSV",
     "init": "writes a file",
     "schema": "prints a schema",
