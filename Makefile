@@ -95,7 +95,8 @@ test-python: setup lint-python
 
 test-slow: debs ## what waits for others: virtual machines, browsers, WebAssembly, BPF, real packets, the papers in small
 	$(SIDE_BY_SIDE) slow-rust slow-python
-	$(PYTEST) -m 'alone and not long'
+# Which mostly waits.
+	$(PYTEST) --numprocesses 3 -m 'alone and not long'
 
 slow-rust:
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
