@@ -108,7 +108,6 @@ def test_the_worker_shows_each_moment_once_and_loses_no_packet(module: Path) -> 
     gaps = [round(b - a, 9) for a, b in itertools.pairwise(seen["times"])]
     assert len(gaps) > 600
     assert set(gaps) == {0.02}, "a sample follows the other, whatever was worked out again"
-    assert len(seen["places"]) > 5
     assert seen["places"] == sorted(set(seen["places"])), "packets are told apart, and wait in order"
     for state in seen["states"]:
         assert all(isinstance(value, float | int) for _, value in state), state

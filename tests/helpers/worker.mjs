@@ -45,8 +45,13 @@ for (const [path, value] of changes) {
   states.push((await run((until += 3), times)).state);
   did.push((await ask({ do: "set", slot: 0, path, value })).did);
 }
-// What waits, by number.
-const places = vm.runInContext("slots[0].waiting.slice(slots[0].head).map((p) => p.place)", context);
+// What waits, by number, as soon as a few packets do.
+const waiting = "slots[0].waiting.slice(slots[0].head).map((p) => p.place)";
+let places = [];
+while (places.length < 6) {
+  await run((until += 0.1), times);
+  places = vm.runInContext(waiting, context);
+}
 const last = await run(until + 3, times);
 const swapped = { waiting: last.waiting, ...last.totals };
 const frames = {};
