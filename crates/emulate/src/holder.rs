@@ -157,9 +157,8 @@ impl<'a> Holder<'a> {
     /// Changes keys of the scenario, now.
     fn set(&mut self, shared: &Shared, pairs: &[(String, String)]) -> Result<(), String> {
         let tunes = |path: &str| {
-            path.strip_prefix("aqm.").is_some_and(|key| {
-                !matches!(key, "kind" | "count_in_service") && !key.starts_with("reverse")
-            })
+            let key = path.strip_prefix("aqm.");
+            key.is_some_and(|key| Scenario::tunes(key) && !key.starts_with("reverse"))
         };
         if let Some((path, _)) = pairs.iter().find(|(path, _)| path != BUFFER && !tunes(path)) {
             return Err(format!(

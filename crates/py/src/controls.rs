@@ -79,7 +79,6 @@ impl Controlled {
         let (now, end) = (session.run().now(), session.run().end());
         let link = session.link(session.config().bottleneck);
         let t = link.step;
-        let delay = t.waited.as_secs_f64() / (t.departures.max(1)) as f64;
         let mut row = [0.0; ROW];
         row[..10].copy_from_slice(&[
             now.as_secs_f64(),
@@ -91,17 +90,17 @@ impl Controlled {
             t.marks as f64,
             t.departures as f64,
             t.bytes as f64,
-            delay,
+            t.mean_wait_s().unwrap_or(0.0),
         ]);
-        if let Some((s, sent)) = flow.and_then(|flow| session.sender(flow)) {
+        if let Some((s, step)) = flow.and_then(|flow| session.sender(flow)) {
             row[10..].copy_from_slice(&[
                 s.cwnd,
                 s.srtt_s.unwrap_or(0.0),
                 s.pacing_bps.unwrap_or(0.0),
-                sent.acked_bytes as f64,
-                sent.sent as f64,
-                sent.retransmits as f64,
-                sent.timeouts as f64,
+                step.acked_bytes as f64,
+                step.counters.sent as f64,
+                step.counters.retransmits as f64,
+                step.counters.timeouts.into(),
             ]);
         }
         row
@@ -193,7 +192,7 @@ impl Controls {
                 }
             }
         }
-        let step = Duration::from_nanos((step_s * 1e9).round() as u64);
+        let step = Duration::from_secs_f64(step_s);
         let runs = Mutex::new((0..number).map(|_| None).collect());
         Ok(Controls { scenarios, knob, step, jobs, runs })
     }

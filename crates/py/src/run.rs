@@ -86,7 +86,7 @@ pub fn interval(seconds: f64) -> PyResult<Duration> {
             "series interval {seconds} s: must be from 1e-9 to 1e9 s"
         )));
     }
-    Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
+    Ok(Duration::from_secs_f64(seconds))
 }
 
 /// Returns the tap in front of the queue of the link of that name or, with `:out` after it, behind

@@ -62,7 +62,7 @@ fn span(given: &Bound<'_, PyAny>) -> PyResult<Duration> {
         let message = format!("a span of {seconds} s: must be from 0 to 1e9 s");
         return Err(ScenarioError::new_err(message));
     }
-    Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
+    Ok(Duration::from_secs_f64(seconds))
 }
 
 /// What stops the run where Python has a signal to handle, Ctrl-C, and keeps what that raises.
@@ -164,13 +164,11 @@ impl Session {
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let rows = self.with(|core| {
             let mut rows = vec![];
-            for i in 0..core.config().links.len() {
-                let now = core.link(i);
+            for now in core.links() {
                 let t = now.step;
-                let delay = t.waited.as_secs_f64() / t.departures as f64;
                 let (pkts, bytes) = (u64::from(now.queue_pkts), now.queue_bytes);
                 rows.extend([pkts, bytes, t.arrivals, t.drops, t.marks, t.departures, t.bytes]);
-                rows.push(if t.departures > 0 { delay } else { f64::NAN }.to_bits());
+                rows.push(t.mean_wait_s().unwrap_or(f64::NAN).to_bits());
             }
             Ok(rows)
         })?;
@@ -192,7 +190,8 @@ impl Session {
                 let or_nan = |x: Option<f64>| x.unwrap_or(f64::NAN);
                 let state = [s.cwnd, s.ssthresh, or_nan(s.srtt_s), or_nan(s.pacing_bps)];
                 rows.extend(state.map(f64::to_bits));
-                rows.extend([step.acked_bytes, step.sent, step.retransmits, step.timeouts]);
+                let c = step.counters;
+                rows.extend([step.acked_bytes, c.sent, c.retransmits, c.timeouts.into()]);
             }
             Ok(rows)
         })?;

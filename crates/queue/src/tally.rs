@@ -33,6 +33,11 @@ impl Tally {
             waited: Duration::from_ticks(self.waited.as_ticks() - then.waited.as_ticks()),
         }
     }
+
+    /// Returns what those that started to be sent have waited on average, seconds.
+    pub fn mean_wait_s(&self) -> Option<f64> {
+        (self.departures > 0).then(|| self.waited.as_secs_f64() / self.departures as f64)
+    }
 }
 
 /// What counts them.

@@ -48,7 +48,7 @@ pub use probe::{Probe, ProbeError};
 pub use range::Range;
 pub use scenario::Scenario;
 pub use schema::{schema, schema_json};
-pub use session::{LinkNow, Sent, Session, SessionError};
+pub use session::{LinkNow, Session, SessionError};
 pub use sweep::{Axis, Design};
 pub use view::{AqmView, TopologyView, TrafficView};
 pub use warnings::warnings;

@@ -3,45 +3,15 @@
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
 use crate::keys;
-
 use crate::node::{Item, Node, Origin};
 use crate::plan::Line;
 use crate::scenario::Scenario;
 use penstock_sim::{
-    Config, Handle, LinkConfig, Record, Run, RunResult, SenderState, SimError, Tally,
+    Config, Handle, Link, LinkConfig, Record, Run, RunResult, SenderState, Sent, SimError, Tally,
 };
 use penstock_units::param::{Param, Ty};
 use penstock_units::Time;
 use std::sync::Arc;
-
-/// What has become of a flow's segments so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
-    /// Payload bytes acknowledged.
-    pub acked_bytes: u64,
-    /// Segments sent, retransmissions included.
-    pub sent: u64,
-    /// Retransmissions.
-    pub retransmits: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-}
-
-impl Sent {
-    fn of(s: &SenderState) -> Self {
-        let SenderState { acked_bytes, sent, retransmits, timeouts, .. } = *s;
-        Sent { acked_bytes, sent, retransmits, timeouts }
-    }
-
-    fn since(self, then: Self) -> Self {
-        Sent {
-            acked_bytes: self.acked_bytes - then.acked_bytes,
-            sent: self.sent - then.sent,
-            retransmits: self.retransmits - then.retransmits,
-            timeouts: self.timeouts - then.timeouts,
-        }
-    }
-}
 
 /// A link as it is now, with what has become of its packets since the last step began.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,6 +22,14 @@ pub struct LinkNow {
     pub queue_bytes: u64,
     /// Since the last step began.
     pub step: Tally,
+}
+
+impl LinkNow {
+    /// `then`: what had become of its packets when the last step began.
+    fn of(link: &Link, then: Tally) -> Self {
+        let (q, tally) = (link.state(&mut |_, _| ()), link.tally().unwrap_or_default());
+        LinkNow { queue_pkts: q.pkts, queue_bytes: q.bytes, step: tally.since(then) }
+    }
 }
 
 /// What is wrong with a wish.
@@ -141,21 +119,23 @@ impl Session {
             let refused = format!("a run does not go back: it is at {now} s, not before {until} s");
             return Err(SessionError::Refused(refused));
         }
-        for (i, tally) in self.links.iter_mut().enumerate() {
-            *tally = self.run.link(i).tally().unwrap_or_default();
+        for (tally, link) in self.links.iter_mut().zip(self.run.links()) {
+            *tally = link.tally().unwrap_or_default();
         }
         for (i, sent) in self.flows.iter_mut().enumerate() {
-            *sent = self.run.sender(i).as_ref().map(Sent::of).unwrap_or_default();
+            *sent = self.run.sender(i).map(|state| state.done).unwrap_or_default();
         }
         Ok(self.run.advance_watched(until, watch)?)
     }
 
     /// Returns how a link stands.
     pub fn link(&mut self, link: usize) -> LinkNow {
-        let own = self.run.link(link);
-        let (q, tally) = (own.state(&mut |_, _| ()), own.tally().unwrap_or_default());
-        let step = tally.since(self.links[link]);
-        LinkNow { queue_pkts: q.pkts, queue_bytes: q.bytes, step }
+        LinkNow::of(self.run.link(link), self.links[link])
+    }
+
+    /// Returns how the links stand.
+    pub fn links(&mut self) -> impl Iterator<Item = LinkNow> + '_ {
+        self.run.links().iter().zip(&self.links).map(|(link, then)| LinkNow::of(link, *then))
     }
 
     /// Publishes the variables of a link's discipline.
@@ -167,7 +147,7 @@ impl Session {
     /// began; `None` for datagrams.
     pub fn sender(&self, flow: usize) -> Option<(SenderState, Sent)> {
         let state = self.run.sender(flow)?;
-        Some((state, Sent::of(&state).since(self.flows[flow])))
+        Some((state, state.done.since(self.flows[flow])))
     }
 
     /// Changes one key now, as [`Scenario::set`] does in a file: a parameter of a link's discipline,
@@ -186,8 +166,7 @@ impl Session {
         let (place, key) = path.rsplit_once('.').unwrap_or(("", path));
         let topology = &self.scenario.plan.topology;
         let lines = &topology.links;
-        let tunes =
-            |line: &Line| line.place == place && !matches!(key, "kind" | "count_in_service");
+        let tunes = |line: &Line| line.place == place && Scenario::tunes(key);
         let buffers = matches!(key, "buffer" | "reverse_buffer")
             && path.strip_prefix("topology.").is_some_and(|p| p.starts_with(topology.kind.link));
         let changes: Vec<usize> =
@@ -330,6 +309,12 @@ impl Session {
 }
 
 impl Scenario {
+    /// Whether a discipline can go on with another value of a key, as far as that does not depend
+    /// on the discipline.
+    pub fn tunes(key: &str) -> bool {
+        !matches!(key, "kind" | "count_in_service")
+    }
+
     /// Returns a parameter of the bottleneck's discipline that is a number.
     ///
     /// # Errors

@@ -224,24 +224,20 @@ impl Engine {
         Ok(())
     }
 
-    /// Brings the links to the present, too, before which all events have been handled.
-    fn bring_links(&mut self) {
+    /// Brings the links to the present, too, before which all events have been handled. Returns them,
+    /// for whoever looks at them or changes their parameters.
+    pub(crate) fn links_now(&mut self) -> &mut [Link] {
         self.take_in_all(self.now);
         for link in &mut self.links {
             // What happens at this instant itself may come after an arrival.
             link.advance(self.now.before(Duration::from_ticks(1)));
         }
+        &mut self.links
     }
 
     /// Before this everything has happened.
     pub(crate) fn now(&self) -> Time {
         self.now
-    }
-
-    /// Returns a link as it is now, for whoever looks at it or changes its parameters.
-    pub(crate) fn link_now(&mut self, link: usize) -> &mut Link {
-        self.bring_links();
-        &mut self.links[link]
     }
 
     /// The discipline of `c` takes the place of a link's, now ([`Link::swap`]).
@@ -251,7 +247,7 @@ impl Engine {
         c: &LinkConfig,
         abort: &Abort,
     ) -> Result<(), LinkError> {
-        self.bring_links();
+        self.links_now();
         let (now, mut all_sent) = (self.now, vec![]);
         let own = &mut self.links[link];
         if own.due() < self.net.end && !self.net.inboxes[link].keeps() {
@@ -323,12 +319,19 @@ impl Engine {
 
     /// Returns what was recorded since the last time.
     pub(crate) fn taken_tables(&mut self) -> Vec<Table> {
-        let mut tables = self.link_now(self.bottleneck).taken_tables();
-        if let Some(log) = &self.net.log {
-            log.name(self.bottleneck, &mut tables);
-        }
+        self.links_now();
+        let mut tables = self.recorded(self.bottleneck);
         if let Some(series) = self.flow_series.as_deref_mut() {
             tables.extend(std::mem::take(series).tables());
+        }
+        tables
+    }
+
+    /// Takes out what a link has recorded since the last time, with the names of its packets.
+    fn recorded(&mut self, link: usize) -> Vec<Table> {
+        let mut tables = self.links[link].taken_tables();
+        if let Some(log) = &self.net.log {
+            log.name(link, &mut tables);
         }
         tables
     }
@@ -547,16 +550,14 @@ impl Engine {
     /// Returns what the run gives back.
     pub(crate) fn result(mut self) -> RunResult {
         self.net.assert_conservation(&self.links);
-        let mut series = self.links[self.bottleneck].taken_tables();
-        if let Some(log) = &self.net.log {
-            log.name(self.bottleneck, &mut series);
-        }
+        let mut series = self.recorded(self.bottleneck);
         if let Some(s) = self.flow_series.take() {
             series.extend(s.tables());
         }
         let pages = self.pages();
+        let ended = self.ideals.completed(&self.ended.transfers);
         if self.record_transfers {
-            series.push(transfer_table(&self.ideals.completed(&self.ended.transfers)));
+            series.push(transfer_table(&ended));
             series.extend(pages.is_some().then(|| page_table(&self.ended.pages)));
         }
         let packets = self.packets();
@@ -565,7 +566,7 @@ impl Engine {
         let (seed, events, groups) = (self.seed, self.net.events, self.groups);
         let pcap = self.net.capture.take().map(|c| c.finish());
         let access = self.access_queue();
-        let run = self.view();
+        let run = self.view(ended);
         RunResult {
             seed,
             events,
@@ -592,11 +593,10 @@ impl Engine {
 
     /// Returns what the metrics are computed from. The run's memory is given back first, so that a
     /// hundred thousand flows do not need it twice.
-    fn view(self) -> RunView {
+    fn view(self, mut ended: Vec<Completed>) -> RunView {
         let (from, to) = self.net.window;
         let inside = |t: &Completed| t.transfer.end >= from && t.transfer.end < to;
         let link = self.link_view(self.bottleneck).expect("the bottleneck is measured");
-        let mut ended = self.ideals.completed(&self.ended.transfers);
         ended.retain(inside);
         drop((self.net, self.links));
         let flows = self.flows.iter().map(|f| measure::flow_view(f, (from, to))).collect();
@@ -639,16 +639,12 @@ impl Engine {
 
     /// Returns the numbers of every link; the bottleneck's series have been taken before.
     fn link_results(&mut self) -> Vec<LinkResult> {
-        let log = self.net.log.as_deref();
-        let of = |(i, (link, (name, rate))): (usize, (&mut Link, &(String, f64)))| {
-            let view = link.view(*rate).expect("every link is measured");
-            let (name, metrics) = (name.clone(), values(LINK_METRICS, &view));
-            let mut series = link.taken_tables();
-            if let Some(log) = log {
-                log.name(i, &mut series);
-            }
-            LinkResult { name, metrics, series }
+        let links = 0..self.links.len();
+        let of = |i| {
+            let view = self.link_view(i).expect("every link is measured");
+            let (name, metrics) = (self.link_rates[i].0.clone(), values(LINK_METRICS, &view));
+            LinkResult { name, metrics, series: self.recorded(i) }
         };
-        self.links.iter_mut().zip(&self.link_rates).enumerate().map(of).collect()
+        links.map(of).collect()
     }
 }

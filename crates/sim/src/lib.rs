@@ -52,7 +52,7 @@ pub use error::SimError;
 pub use handle::Handle;
 pub use lead_in::shifted;
 pub use metrics::{FlowView, GroupView, RunView, TcpView, FLOW_METRICS, GROUP_METRICS, METRICS};
-pub use observe::SenderState;
+pub use observe::{SenderState, Sent};
 pub use pages::{page_table, Page, PageView, PAGE_METRICS};
 pub use result::{BandResult, FlowResult, LinkResult, PacketResult, PageResult, RunResult};
 pub use run::Run;

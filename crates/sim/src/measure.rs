@@ -4,7 +4,7 @@ use crate::access::AccessLink;
 use crate::flow::{Ends, Flow, FlowKind, Snapshot, Tcp, TcpApp, Udp};
 use crate::host::Host;
 use crate::metrics::{FlowView, TcpView};
-use crate::observe::SenderState;
+use crate::observe::{SenderState, Sent};
 use crate::routes::Routes;
 use crate::series::FlowSeries;
 use penstock_queue::Queued;
@@ -52,16 +52,13 @@ pub(crate) fn sample(flows: &[Flow], series: &mut FlowSeries, now: Time) {
 /// Returns how a flow's sender stands; `None` for datagrams.
 pub(crate) fn sender(f: &Flow) -> Option<SenderState> {
     let FlowKind::Tcp(t) = &f.kind else { return None };
-    let (s, counters) = (&t.sender, t.sender.counters());
+    let s = &t.sender;
     Some(SenderState {
         cwnd: s.cwnd(),
         ssthresh: s.ssthresh(),
         srtt_s: s.srtt(),
         pacing_bps: s.pacing_rate(),
-        acked_bytes: t.acked_bytes(),
-        sent: counters.sent,
-        retransmits: counters.retransmits,
-        timeouts: u64::from(counters.timeouts),
+        done: Sent { acked_bytes: t.acked_bytes(), counters: s.counters() },
     })
 }
 

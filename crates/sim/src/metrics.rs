@@ -353,7 +353,7 @@ impl FlowResult {
 }
 
 fn seconds(ended: &[Completed]) -> Vec<f64> {
-    ended.iter().map(|t| t.transfer.took.as_secs_f64()).collect()
+    ended.iter().map(Completed::seconds).collect()
 }
 
 /// Returns Jain's index of flows that last.

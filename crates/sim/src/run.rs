@@ -92,9 +92,14 @@ impl Run {
         self.engine.taken_tables()
     }
 
+    /// Returns the links as they are now.
+    pub fn links(&mut self) -> &[Link] {
+        self.engine.links_now()
+    }
+
     /// Returns a link as it is now.
     pub fn link(&mut self, link: usize) -> &Link {
-        self.engine.link_now(link)
+        &self.links()[link]
     }
 
     /// Returns how a flow's sender stands now; `None` for datagrams.
@@ -118,7 +123,7 @@ impl Run {
     /// If the discipline's values do not fit together.
     pub fn retune(&mut self, link: usize, c: &LinkConfig) -> Result<bool, SimError> {
         let now = self.now();
-        let own = self.engine.link_now(link);
+        let own = &mut self.engine.links_now()[link];
         if !own.retune(now, c)? {
             return Ok(false);
         }
@@ -128,7 +133,7 @@ impl Run {
 
     /// A link's buffer holds so much from now on. What waits above that stays.
     pub fn resize(&mut self, link: usize, buffer: QueueLen) {
-        self.engine.link_now(link).resize(buffer);
+        self.engine.links_now()[link].resize(buffer);
     }
 
     /// A link's discipline and buffer are those of `c` from now on, whatever kind it is. The

@@ -30,7 +30,7 @@ pub struct Completed {
 }
 
 impl Completed {
-    fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.transfer.took.as_secs_f64()
     }
 }
