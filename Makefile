@@ -82,7 +82,7 @@ queues: setup ## what is published of today's queues, against runs: docs/queues.
 
 # Rust and Python go side by side, each on what the other leaves of two cores.
 SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=2 $(SYNC)
-PYTEST       := $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+PYTEST       := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
 test: debs ## minutes: lint, Rust tests, Python tests, examples; with test-slow everything that CI checks
 	$(SIDE_BY_SIDE) test-rust test-python
@@ -91,12 +91,12 @@ test-rust: lint-rust
 	cargo test --workspace --quiet
 
 test-python: setup lint-python
-	$(PYTEST) -m 'not slow and not alone and not long'
+	$(PYTEST) 2 -m 'not slow and not alone and not long'
 
 test-slow: debs ## what waits for others: virtual machines, browsers, WebAssembly, BPF, real packets, the papers in small
 	$(SIDE_BY_SIDE) slow-rust slow-python
 # Which mostly waits.
-	$(PYTEST) --numprocesses 3 -m 'alone and not long'
+	$(PYTEST) 3 -m 'alone and not long'
 
 slow-rust:
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
@@ -104,7 +104,7 @@ slow-rust:
 	CUSTOM_LIBFUZZER_PATH=none/libnone.a cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 
 slow-python: setup
-	$(PYTEST) -m 'slow and not alone and not long'
+	$(PYTEST) 2 -m 'slow and not alone and not long'
 
 quick: setup ## seconds: the Python tests that start no process and no browser
 	$(BIN)/pytest -m 'not slow and not alone and not long' tests/test_layout.py tests/test_package.py tests/test_pool.py tests/test_python.py

@@ -48,13 +48,13 @@ def test_the_files_are_where_a_reader_looks() -> None:
     assert sorted(path.name for path in folder.glob("*.toml")) == sorted(each.file.name for each in rfc.EXPERIMENTS)
 
 
-@pytest.mark.parametrize("key", rfc.CONGESTION)
+@pytest.mark.parametrize("key", on_link.CONGESTION)
 def test_the_number_of_flows_follows_from_path_and_buffer(key: str) -> None:
     """8.2.2 to 8.2.4: N is a share of S, never a number by itself."""
     resolved = rfc.experiment(key).scenario(rfc.Variant()).resolved
     link = resolved["topology"]["bottleneck"]
     assert (link["rate"], link["buffer"]) == ("10 Mbit/s", "83 packets")
-    assert resolved["traffic"][0]["flows"] == rfc.flows(key, 10e6, 0.1, 83, 1500)
+    assert resolved["traffic"][0]["flows"] == on_link.flows(key, 10e6, 0.1, 83, 1500)
 
 
 def test_the_buffer_is_one_bandwidth_delay_product() -> None:
@@ -106,7 +106,7 @@ def test_another_link_is_that_of_every_scenario() -> None:
             least = 0.0024 if usual.key == "series" else 0.004  # its other flows pass one of two queues
             assert all(each == pytest.approx(0.004) or each == pytest.approx(least) for each in times), usual.key
     # S is 16.7 + 200 packets.
-    assert [other.flows(each) for each in rfc.CONGESTION] == [8, 18, 25]
+    assert [other.flows(each) for each in on_link.CONGESTION] == [8, 18, 25]
     assert replace(rfc.experiment("heavy"), link=other).scenario(rfc.Variant()).resolved["traffic"][0]["flows"] == 25
 
 

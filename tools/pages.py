@@ -149,11 +149,16 @@ def write(docs: Path) -> None:
 
 def first(docs: Path, kinds: Sequence[str], seeds: int, series: str | None = None) -> Comparison:
     """Compares disciplines in the start page's scenario, as its commands do."""
-    page = (docs / "README.md").read_text("utf-8")
-    toml = re.search(r'```toml title="first.toml"\n(.*?)```', page, re.DOTALL)
-    assert toml is not None, "the start page has a scenario, first.toml"
-    scenario = Scenario.from_toml(toml[1])
+    scenario = shown(docs / "README.md", "first.toml")
     return runner.compare(scenario, list(kinds), seeds=seeds, series=series)
+
+
+def shown(page: Path, title: str) -> Scenario:
+    """Returns the scenario that a page shows under this title."""
+    text = page.read_text("utf-8")
+    toml = re.search(rf'```toml title="{re.escape(title)}"\n(.*?)```', text, re.DOTALL)
+    assert toml is not None, f"{page} has a scenario, {title}"
+    return Scenario.from_toml(toml[1])
 
 
 def first_picture(docs: Path) -> str:
@@ -175,12 +180,10 @@ def compared(docs: Path) -> str:
 
 def swept(docs: Path) -> str:
     """Returns the fourth tutorial's delay over the number of flows."""
-    page = (docs / "tutorials/4-sweep.md").read_text("utf-8")
-    toml = re.search(r'```toml title="sweep.toml"\n(.*?)```', page, re.DOTALL)
-    assert toml is not None, "the tutorial has a scenario, sweep.toml"
+    scenario = shown(docs / "tutorials/4-sweep.md", "sweep.toml")
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "flows"
-        sweep(Scenario.from_toml(toml[1]), seeds=5, out=out)
+        sweep(scenario, seeds=5, out=out)
         return _written(draw(show(out, "delay_p99_s", "traffic.0.flows", "aqm.kind")))
 
 

@@ -8,9 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from penstock.evaluation.link import CONGESTION as CONGESTION
 from penstock.evaluation.link import RFC, Link, under
-from penstock.evaluation.link import flows as flows
 from penstock.model.scenario import Scenario
 
 FOLDER = Path(__file__).parent / "scenarios"
