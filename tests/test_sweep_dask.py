@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -180,6 +181,22 @@ def test_an_evaluation_of_a_users_class_on_a_cluster_is_that_of_processes(
 
 def test_an_interrupted_sweep_goes_on(cluster: Any, tmp_path: Path) -> None:
     interrupted(tmp_path, "--scheduler", cluster.scheduler_address)
+
+
+def test_an_interrupt_that_python_would_drop_ends_the_run(client: Any) -> None:
+    """Python drops what is raised while garbage is collected, and Dask has a callback that it calls then."""
+    batches = on_dask.DaskEngine(client, batch=4).run(tasks(10**6))
+    next(batches)
+
+    def collected(*_: object) -> None:
+        gc.callbacks.remove(collected)
+        signal.raise_signal(signal.SIGINT)
+
+    gc.callbacks.append(collected)
+    gc.collect()
+    with pytest.raises(KeyboardInterrupt):
+        list(batches)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_the_run_that_kills_its_workers_fails_and_no_other(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

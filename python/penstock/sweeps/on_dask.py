@@ -8,9 +8,13 @@ whose runs suddenly take a thousand times as long neither starves the other work
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, Literal
 
 from penstock.errors import Error
@@ -112,11 +116,40 @@ class DaskEngine:
     def run(self, tasks: Iterator[Task]) -> Generator[Sequence[Outcome], None, None]:
         """Yields batches of outcomes, as they are completed; see `penstock.runs.tasks.Engine`."""
         flight = _Flight(self._client, tasks, self._batch, self._patience_s)
-        try:
-            while flight.send():
-                yield from flight.land()
-        finally:
-            flight.cancel()
+        with _interrupts() as interrupted:
+            try:
+                while not interrupted() and flight.send():
+                    yield from flight.land()
+            finally:
+                flight.cancel()
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Says whether there was a Ctrl-C. Python's exception comes at the end, or at a second one.
+
+    Dask has callbacks of the garbage collector and finalizers, and Python drops what is raised in one of those: one
+    Ctrl-C in twenty would do nothing. A handler of one's own stays, and no thread but the main one hears of signals.
+    """
+    asked = False
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            signal.default_int_handler(number, frame)
+        asked = True
+
+    usual = threading.current_thread() is threading.main_thread()
+    usual = usual and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual:
+        signal.signal(signal.SIGINT, ask)
+    try:
+        yield lambda: asked
+    finally:
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if asked:
+        raise KeyboardInterrupt
 
 
 class _Flight:
