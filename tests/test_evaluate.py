@@ -18,7 +18,7 @@ import penstock as ps
 from conftest import ROOT
 from helpers.real import needs_real_packets
 from penstock.cli import main
-from penstock.evaluation import asks, candidates, cost, evaluate, judge, measured, points, real, rfc
+from penstock.evaluation import asks, candidates, cost, evaluate, figures, judge, measured, points, real, rfc
 from penstock.evaluation import link as on_link
 from penstock.evaluation.judge import Answer
 from penstock.evaluation.numbers import Array
@@ -40,7 +40,8 @@ def test_each_scenario_runs_by_itself(experiment: rfc.Experiment) -> None:
     scenario = rfc.shortened(ps.Scenario.load(experiment.file).set("measure.from", "0 s"), BRIEF_S)
     result = ps.run(scenario)
     assert (result.runs[0].metrics["departures"] or 0) > 100
-    assert f"section {experiment.section}" in experiment.file.read_text(encoding="utf-8")
+    said = experiment.section if experiment.level == "beyond it" else f"section {experiment.section}"
+    assert said in experiment.file.read_text(encoding="utf-8")
 
 
 def test_the_files_are_where_a_reader_looks() -> None:
@@ -66,6 +67,15 @@ def test_the_buffer_is_one_bandwidth_delay_product() -> None:
         least_s = min(group.round_trip_s[0] for group in made.core.facts().groups if group.round_trip_s)
         rate = float(link["rate"].removesuffix(" Mbit/s")) * 1e6
         assert int(link["buffer"].removesuffix(" packets")) == int(rate * least_s / (8 * 1500))
+
+
+def test_half_of_medium_congestions_flows_are_bbr() -> None:
+    first, *others = (
+        rfc.experiment("bbr").scenario(each).resolved["traffic"] for each in rfc.experiment("bbr").variants
+    )
+    medium = on_link.flows("medium", 10e6, 0.1, 83, 1500)
+    assert [(each["tcp"], each["flows"]) for each in first] == [("cubic", medium // 2), ("bbr", medium // 2)]
+    assert [[each["tcp"] for each in other] for other in others] == [["cubic", "bbr3"]]
 
 
 def test_every_form_is_another_scenario() -> None:
@@ -265,6 +275,22 @@ def test_what_is_not_the_discipline_s_fault_stays_as_it_is(tmp_path: Path, monke
     monkeypatch.setattr("penstock.evaluation.evaluate.drive.run", broken)
     with pytest.raises(KeyError, match="ours"):
         main(["evaluate", "red", "--only", "mild", "--quick", "--out", str(tmp_path)])
+
+
+def test_each_form_runs_once_and_the_first_one_with_ecn_too() -> None:
+    experiment = rfc.experiment("rtt-fairness")
+    judged = candidates.candidates(["red"])
+    planned = [
+        each.where for each in points.plan(judged, [experiment], [1], [1]).points if each.where.candidate == "red"
+    ]
+    first, *others = (each.key for each in experiment.variants)
+    assert [(each.variant, each.ecn) for each in planned] == [
+        (first, False),
+        (first, True),
+        *((each, False) for each in others),
+    ]
+    quick = points.plan(judged, [experiment], [1], [1], quick=True).points
+    assert [(each.where.variant, each.where.ecn) for each in quick] == [(first, False)] * 2
 
 
 def test_control_values_are_halved_and_doubled() -> None:
@@ -553,6 +579,16 @@ def test_the_first_page_begins_with_a_sentence_for_each_and_has_its_numbers_in_s
     scrolling = re.findall(r'<div class="scroll"([^>]*)>', index)
     assert all('tabindex="0" role="region" aria-label="' in each for each in scrolling)
     assert re.findall(r"<svg (?!class|role)", index) == [], "every drawing has a role and a name, or is a panel of one"
+
+
+def test_panels_of_one_quantity_share_their_axis(brief: evaluate.Evaluation) -> None:
+    numbers = brief.numbers
+    panels = [figures._Panel(key, "Delay [ms]", key, "delay_s", scale=1e3) for key in ("mild", "heavy")]
+    mild, heavy = figures._rows(numbers, brief.names, panels).axes
+    assert mild.get_xlim() == heavy.get_xlim()
+    other = dataclasses.replace(panels[1], label="Delay [s]", scale=1.0)
+    mild, heavy = figures._rows(numbers, brief.names, [panels[0], other]).axes
+    assert mild.get_xlim() != heavy.get_xlim()
 
 
 def test_a_second_call_runs_nothing(brief: evaluate.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,9 +48,9 @@ class Drawing:
     draw: Callable[[Numbers, Sequence[str]], Figure]
 
 
-def _axes(columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+def _axes(columns: int, size: tuple[float, float], sharex: bool = False) -> tuple[Figure, list[Axes]]:
     figure = canvas.figure(*size)
-    return figure, list(figure.subplots(1, columns, squeeze=False)[0])
+    return figure, list(figure.subplots(1, columns, squeeze=False, sharex=sharex)[0])
 
 
 def plane(numbers: Numbers, names: Sequence[str]) -> Figure:
@@ -139,9 +139,12 @@ class _Panel:
 
 
 def _rows(numbers: Numbers, names: Sequence[str], panels: Sequence[_Panel]) -> Figure:
-    """Draws a row for each candidate: median, the middle half, and 5 to 95 %, mean of the runs' quantiles."""
+    """Draws a row for each candidate: median, the middle half, and 5 to 95 %, mean of the runs' quantiles.
+
+    Panels of one quantity share its axis, so that they can be compared.
+    """
     with style.context():
-        figure, axes = _row_axes(len(panels), names)
+        figure, axes = _row_axes(len(panels), names, sharex=len({panel.label for panel in panels}) == 1)
         colour = style.look(0).colour
         for ax, panel in zip(axes, panels, strict=True):
             for row, name in enumerate(names):
@@ -160,10 +163,10 @@ def _rows(numbers: Numbers, names: Sequence[str], panels: Sequence[_Panel]) -> F
     return figure
 
 
-def _row_axes(columns: int, names: Sequence[str]) -> tuple[Figure, list[Axes]]:
+def _row_axes(columns: int, names: Sequence[str], sharex: bool = False) -> tuple[Figure, list[Axes]]:
     """Axes side by side with a row for each candidate."""
     figure = canvas.figure(11.0, 0.9 + 0.22 * len(names))
-    axes = figure.subplots(1, columns, sharey=True, squeeze=False)
+    axes = figure.subplots(1, columns, sharex=sharex, sharey=True, squeeze=False)
     for ax in axes[0]:
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_yticks(range(len(names)), [canvas.wrapped(name) for name in names])
@@ -193,7 +196,7 @@ def delays(numbers: Numbers, names: Sequence[str]) -> Figure:
             numbers, names, [_Panel(experiment(key).title, label, key, "delay_s", scale=1e3) for key in LEVELS]
         )
     with style.context():
-        figure, axes = _axes(3, (11.0, 3.2))
+        figure, axes = _axes(3, (11.0, 3.2), sharex=True)
         for ax, key in zip(axes, LEVELS, strict=True):
             _distribution(ax, numbers, names, key, "delay_s", "", 1e3)
             ax.set_title(experiment(key).title)
@@ -282,7 +285,7 @@ def pages(numbers: Numbers, names: Sequence[str]) -> Figure:
         label = "Time of a page [s]"
         return _rows(numbers, names, [_Panel(f"Mix {_roman(key)}", label, key, "page_s", "web") for key in MIXES])
     with style.context():
-        figure, axes = _axes(len(MIXES), (11.0, 3.2))
+        figure, axes = _axes(len(MIXES), (11.0, 3.2), sharex=True)
         for ax, key in zip(axes, MIXES, strict=True):
             _distribution(ax, numbers, names, key, "page_s", "web", 1.0)
             ax.set_title(f"Mix {_roman(key)}")

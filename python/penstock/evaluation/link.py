@@ -50,8 +50,16 @@ class Link:
         """Returns what texts say of it, by name."""
         mild, medium, heavy = (self.flows(each) for each in CONGESTION)
         fast, slow = rate_text(10 * self.rate_bps), rate_text(self.rate_bps)
-        flows = {"mild": mild, "medium": medium, "heavy": heavy, "join": max(1, medium - mild)}
-        return {**flows, "rtt": f"{self.rtt_s * 1e3:g} ms", "fast": fast, "slow": slow}
+        parts = {"join": max(1, medium - mild), "half": max(1, medium // 2)}
+        return {
+            "mild": mild,
+            "medium": medium,
+            "heavy": heavy,
+            **parts,
+            "rtt": f"{self.rtt_s * 1e3:g} ms",
+            "fast": fast,
+            "slow": slow,
+        }
 
     @property
     def text(self) -> str:
@@ -152,6 +160,7 @@ def _counts(key: str, link: Link) -> list[int]:
         "capacity-fast": [fast],
         "series": [max(1, mild // 2)] * 2,
         "packet-sizes": [max(1, mild // 2)] * 2,
+        "bbr": [max(1, medium // 2)] * 2,
     }.get(key, [])
 
 

@@ -71,20 +71,30 @@ def plan(
     knob_seeds: Sequence[int],
     quick: bool = False,
 ) -> Plan:
-    """Returns the plan of all runs, in the order of the experiments; quick: each in its first form, without ECN and
-    control values."""
+    """Returns the plan of all runs, in the order of the experiments.
+
+    Each in all its forms, the first one with ECN too, and with other control values where the experiment has them;
+    quick: each in its first form alone.
+    """
     points: list[Planned] = []
     refused: dict[Where, str] = {}
     identities = Identities()
     for experiment in experiments:
-        for variant in experiment.variants[:1] if quick else experiment.variants:
-            for with_marks in (False, True) if experiment.ecn and not quick else (False,):
-                for candidate in candidates:
-                    points.append(_planned(candidate, experiment, variant, with_marks, seeds, identities))
+        for variant, ecn in _forms(experiment, quick):
+            for candidate in candidates:
+                points.append(_planned(candidate, experiment, variant, ecn, seeds, identities))
         if experiment.knobs and not quick:
             for candidate in candidates:
                 points += _knobs(candidate, experiment, knob_seeds, refused, identities)
     return Plan(points, refused)
+
+
+def _forms(experiment: Experiment, quick: bool) -> list[tuple[Variant, bool]]:
+    """Returns the forms in which an experiment runs, each with whether it has ECN."""
+    first, *others = experiment.variants
+    if quick:
+        return [(first, False)]
+    return [(first, False), *([(first, True)] if experiment.ecn else []), *((each, False) for each in others)]
 
 
 def _planned(

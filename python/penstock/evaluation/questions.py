@@ -39,7 +39,7 @@ class Question:
     key: short and stable, for files.
     section: of the RFC.
     text: the question, as a reader asks it.
-    measured: what the number is, in a phrase; {mild}, {medium}, {heavy}, {join}, {rtt} are the link's.
+    measured: what the number is, in a phrase; {mild}, {medium}, {heavy}, {half}, {join}, {rtt} are the link's.
     unit: of the number as shown; scale: what it is multiplied by for that.
     ask: returns one number a seed for a candidate.
     rule: when the answer is yes; of_droptail: its bound is so many times DropTail's number; of_round_trip: it is one on
@@ -428,6 +428,43 @@ _ASKED: Sequence[Question] = (
         rule=Above(0.95),
         of_droptail=True,
         needs=["both-ways"],
+    ),
+    Question(
+        key="bbr-share",
+        section="RFC 9743",
+        text="Leaves CUBIC its share beside BBR?",
+        measured="CUBIC's share, {half} flows beside {half} of BBR",
+        unit="%",
+        scale=100,
+        ask=share(goodput("bbr", 0), goodput("bbr", 1)),
+        within=SHARE,
+        rule=Above(0.4),
+        needs=["bbr"],
+    ),
+    Question(
+        key="bbr-delay",
+        section="RFC 9743",
+        text="Keeps delay low beside BBR?",
+        measured="mean queueing delay, {half} flows of CUBIC and {half} of BBR",
+        unit="ms",
+        scale=1e3,
+        ask=metric("bbr", "delay_mean_s"),
+        rule=Below(0.020),
+        of_round_trip=True,
+        needs=["bbr"],
+    ),
+    Question(
+        key="bbr-loss",
+        section="RFC 9743",
+        text="Loses few packets beside BBR?",
+        measured="packets lost, {half} flows of CUBIC and {half} of BBR",
+        unit="%",
+        scale=100,
+        ask=metric("bbr", "loss_ratio"),
+        within=SHARE,
+        rule=Below(1.5),
+        of_droptail=True,
+        needs=["bbr"],
     ),
 )
 

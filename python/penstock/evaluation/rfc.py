@@ -1,4 +1,4 @@
-"""The scenarios of RFC 7928, each a file that can be read and run by itself, and their variants."""
+"""The scenarios of RFC 7928 and one beyond it, each a file that can be read and run by itself, and their variants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.model.scenario import Scenario
 FOLDER = Path(__file__).parent / "scenarios"
 
 #: What the RFC says of a scenario, in its own capitals elsewhere.
-Level = Literal["must", "should", "recommended", "may"]
+Level = Literal["must", "should", "recommended", "may", "beyond it"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,10 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """A scenario of the RFC.
+    """A scenario of the RFC, or one beyond it.
 
     key: its file's name without `.toml`.
-    section, level: of the RFC.
+    section, level: of the RFC; of a scenario beyond it, the RFC that asks for it.
     title: in our words.
     variants: its forms; the first one is the file as it is.
     axis: what `Variant.at` counts, with its unit.
@@ -177,6 +177,13 @@ EXPERIMENTS: Sequence[Experiment] = (
     ),
     Experiment(key="packet-sizes", section="4.4", level="should", title="Two packet sizes"),
     Experiment(key="both-ways", section="9.2", level="may", title="Congestion both ways", both_ways=True),
+    Experiment(
+        key="bbr",
+        section="RFC 9743",
+        level="beyond it",
+        title="Half of the flows BBR",
+        variants=[Variant(), Variant("BBRv3", {"traffic.1.tcp": "bbr3"})],
+    ),
 )
 
 
