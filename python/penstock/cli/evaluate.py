@@ -13,7 +13,7 @@ from penstock.cli.inputs import assignments, check_writable
 from penstock.cli.output import EXIT_INTERRUPTED, alone, draw, fail, report, say, tell
 from penstock.errors import ScenarioError
 from penstock.evaluation.evaluate import chosen, evaluate
-from penstock.evaluation.rfc import Experiment
+from penstock.evaluation.rfc import ALL_HOSTS, Experiment
 from penstock.evaluation.tables import answers_table, experiments_table
 from penstock.show.progress import Bar
 from penstock.sweeps.drive import Sweep
@@ -23,6 +23,11 @@ from penstock.sweeps.drive import Sweep
 @click.argument("disciplines", nargs=-1, metavar="DISCIPLINE...")
 @options.changes("Change a key for all but DropTail: aqm.max_p=0.2.")
 @click.option("--link", type=options.PATH, metavar="FILE", help="On this link's rate, round trip and buffer.")
+@click.option(
+    "--hosts",
+    type=options.Word(ALL_HOSTS),
+    help="Whose TCP the flows are [default: linux; rfc in section 5, which names the senders].",
+)
 @options.seeds("Runs of every form of a scenario [default: 5, quick: 3].", None)
 @click.option("--quick", is_flag=True, help="One discipline in under a minute: fewer seeds, forms and scenarios.")
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Only this scenario of --list; give it repeatedly.")
@@ -41,6 +46,7 @@ def command(
     changes: tuple[str, ...],
     only: tuple[str, ...],
     out: Path,
+    hosts: str | None,
     only_list: bool,
     as_json: bool,
     **asked: Any,
@@ -51,10 +57,10 @@ def command(
     DIR/index.html compares them, and each has a page with its numbers. Killed at any moment, the same command goes on.
     """
     if only_list and as_json:
-        say(document({"scenarios": [_scenario(each) for each in chosen(only, quick=False)]}))
+        say(document({"scenarios": [_scenario(each) for each in chosen(only, quick=False, hosts=hosts)]}))
         return 0
     if only_list:
-        draw(experiments_table(chosen(only, quick=False)))
+        draw(experiments_table(chosen(only, quick=False, hosts=hosts)))
         return 0
     if not disciplines:
         raise ScenarioError('needs a discipline, such as red, or "all"; --list shows the scenarios')
@@ -66,6 +72,7 @@ def command(
                 disciplines,
                 set=changed,
                 only=only,
+                hosts=hosts,
                 out=out,
                 progress=lambda now: _advance(bar, now),
                 real_progress=lambda share, what: bar.show(share, "real packets", what),
@@ -83,7 +90,14 @@ def command(
 
 def _scenario(each: Experiment) -> dict[str, object]:
     forms = [variant.key for variant in each.variants if variant.key]
-    return {"key": each.key, "section": each.section, "level": each.level, "title": each.title, "forms": forms}
+    return {
+        "key": each.key,
+        "section": each.section,
+        "level": each.level,
+        "title": each.title,
+        "hosts": each.hosts,
+        "forms": forms,
+    }
 
 
 def _advance(bar: Bar, now: Sweep) -> None:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from penstock._names import known
+from penstock.errors import ScenarioError
 from penstock.evaluation import drive
 from penstock.evaluation import real as packets
 from penstock.evaluation.candidates import candidates
@@ -20,7 +21,7 @@ from penstock.evaluation.numbers import Numbers
 from penstock.evaluation.page import Evaluated, write_pages
 from penstock.evaluation.points import plan
 from penstock.evaluation.questions import Question, questions_of
-from penstock.evaluation.rfc import EXPERIMENTS, Experiment
+from penstock.evaluation.rfc import ALL_HOSTS, EXPERIMENTS, Experiment
 from penstock.model.discipline import Named
 from penstock.model.scenario import Scenario
 from penstock.runs.execute import cores
@@ -70,12 +71,14 @@ class Evaluation:
         return self.judgement.answers[question, candidate].answer
 
 
-def chosen(only: Sequence[str], quick: bool, link: Link = RFC) -> list[Experiment]:
-    """Returns the scenarios named, or all, on a link. Raises `Error` for a name that does not exist."""
+def chosen(only: Sequence[str], quick: bool, link: Link = RFC, hosts: str | None = None) -> list[Experiment]:
+    """Returns the scenarios named, or all, on a link and with hosts. Raises `Error` for a name that does not exist."""
     keys = [each.key for each in EXPERIMENTS]
     for name in only:
         known(name, keys, "scenario of RFC 7928")
-    there = [each if link == RFC else replace(each, link=link) for each in EXPERIMENTS]
+    if hosts is not None:
+        known(hosts, ALL_HOSTS, "profile of hosts")
+    there = [replace(each, link=link, hosts=hosts or each.hosts) for each in EXPERIMENTS]
     if only:
         return [each for each in there if each.key in only]
     return [each for each in there if not (quick and each.key in NOT_QUICK)]
@@ -86,6 +89,7 @@ def evaluate(
     *,
     set: Mapping[str, object] | None = None,
     link: str | Path | Scenario | None = None,
+    hosts: str | None = None,
     seeds: int | None = None,
     quick: bool = False,
     only: Sequence[str] = (),
@@ -102,6 +106,8 @@ def evaluate(
     set: key path → value, for all of them but DropTail: `{"aqm.max_p": 0.2}`.
     link: a scenario or its file, which may be a link alone, on whose rate, round trip and buffer the RFC's scenarios
         are played; default: the RFC's 10 Mbit/s, 100 ms and 83 packets.
+    hosts: whose TCP the flows are: `"rfc"`, the RFC's NewReno; `"linux"` or `"quic"`, as by `Scenario.with_hosts`.
+        Default: Linux's, and the RFC's in section 5, which is about the senders that it names.
     seeds: runs of every form of every scenario; default: 5, quick: 3.
     quick: a minute for one discipline: fewer seeds, each scenario in its first form, without ECN, without those that
         take longest.
@@ -116,6 +122,8 @@ def evaluate(
     Raises `ScenarioError` for what does not exist or does not hold together, `EmulationError` where this machine
     sends no real packets.
     """
+    if real and hosts == "quic":
+        raise ScenarioError('hosts = "quic": real packets are those of Linux\'s TCP; allowed: rfc, linux')
     if real:
         packets.check()
     n = seeds or (QUICK_SEEDS if quick else SEEDS)
@@ -123,7 +131,7 @@ def evaluate(
     folder, changes = Path(out), set or {}
     judged = candidates(disciplines, changes)
     on = RFC if link is None else link_of(link)
-    experiments = chosen(only, quick, on)
+    experiments = chosen(only, quick, on, hosts)
     planned = plan(judged, experiments, run_with, knobs_with, quick)
     with TemporaryDirectory(prefix="penstock-") as passing:
         drive.run(planned, folder, Path(passing), jobs, scheduler, progress)
@@ -141,6 +149,6 @@ def evaluate(
     )
     page = write_pages(folder, done, jobs or cores())
     notes = [f"runs of {each.name} are not kept: {each.unknown}" for each in judged if each.unknown]
-    asked = {"set": changes, "link": on.text, "seeds": n, "quick": quick, "only": only, "real": real}
+    asked = {"set": changes, "link": on.text, "hosts": hosts, "seeds": n, "quick": quick, "only": only, "real": real}
     document = document_of(done, {"disciplines": names[1:], **asked})
     return Evaluation(page, questions, names, judgement, numbers, spent, carried, notes, document)

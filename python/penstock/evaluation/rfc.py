@@ -9,9 +9,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from penstock.evaluation.link import RFC, Link, under
+from penstock.model.hosts import HOSTS
 from penstock.model.scenario import Scenario
 
 FOLDER = Path(__file__).parent / "scenarios"
+
+#: Whose TCP the flows of a scenario are: the RFC's, which the files have, or that of hosts of today.
+OWN_HOSTS = "rfc"
+ALL_HOSTS = (OWN_HOSTS, *HOSTS)
+#: Whose they are where the RFC names no sender. Section 5 is about the senders that it names: there they stay.
+LINUX = HOSTS[0]
 
 #: What the RFC says of a scenario, in its own capitals elsewhere.
 Level = Literal["must", "should", "recommended", "may", "beyond it"]
@@ -45,6 +52,7 @@ class Experiment:
     both_ways: whether the discipline is at work in both directions.
     changing: seconds at which the load or the link changes.
     link: the one that it is played on.
+    hosts: whose TCP its flows are, one of `ALL_HOSTS`.
     """
 
     key: str
@@ -58,6 +66,7 @@ class Experiment:
     both_ways: bool = False
     changing: Sequence[float] = ()
     link: Link = RFC
+    hosts: str = LINUX
 
     @property
     def file(self) -> Path:
@@ -66,13 +75,16 @@ class Experiment:
 
     def scenario(self, variant: Variant) -> Scenario:
         """Returns one of its forms, still with the file's discipline."""
-        made = _loaded(self.file).set_all(variant.changes) if variant.changes else _loaded(self.file)
+        made = _loaded(self.file, self.hosts)
+        # After the hosts: what a form changes of them is what it asks about.
+        made = made.set_all(variant.changes) if variant.changes else made
         return made if self.link == RFC else under(made, self.key, self.link)
 
 
 @cache
-def _loaded(file: Path) -> Scenario:
-    return Scenario.load(file)
+def _loaded(file: Path, hosts: str) -> Scenario:
+    made = Scenario.load(file)
+    return made if hosts == OWN_HOSTS else made.with_hosts(hosts)
 
 
 #: Payload of a full segment in the files, bytes.
@@ -104,7 +116,7 @@ def _behind(kind: str) -> Variant:
 ASYMMETRIC = Variant("asymmetric", {"topology.bottleneck.reverse_rate": "1 Mbit/s"})
 
 EXPERIMENTS: Sequence[Experiment] = (
-    Experiment(key="friendly-long", section="5.1.1", level="must", title="One TCP-friendly flow"),
+    Experiment(key="friendly-long", section="5.1.1", level="must", title="One TCP-friendly flow", hosts=OWN_HOSTS),
     Experiment(
         key="friendly-short",
         section="5.1.2",
@@ -112,10 +124,16 @@ EXPERIMENTS: Sequence[Experiment] = (
         title="Short transfers beside a long one",
         variants=[_short(packets, window) for window in (3, 10) for packets in (30, 10, 100)],
         axis="packets",
+        hosts=OWN_HOSTS,
     ),
-    Experiment(key="aggressive", section="5.2", level="must", title="One aggressive flow (CUBIC)"),
+    Experiment(key="aggressive", section="5.2", level="must", title="One aggressive flow (CUBIC)", hosts=OWN_HOSTS),
     Experiment(
-        key="unresponsive-alone", section="5.3", level="must", title="Datagrams above the link's rate", ecn=False
+        key="unresponsive-alone",
+        section="5.3",
+        level="must",
+        title="Datagrams above the link's rate",
+        ecn=False,
+        hosts=OWN_HOSTS,
     ),
     Experiment(
         key="unresponsive-beside",
@@ -124,8 +142,9 @@ EXPERIMENTS: Sequence[Experiment] = (
         title="TCP beside datagrams",
         variants=[_beside(percent) for percent in (50, 75, 100)],
         axis="datagrams, % of the rate",
+        hosts=OWN_HOSTS,
     ),
-    Experiment(key="background", section="5.4", level="may", title="LEDBAT beside TCP"),
+    Experiment(key="background", section="5.4", level="may", title="LEDBAT beside TCP", hosts=OWN_HOSTS),
     Experiment(
         key="rtt-fairness",
         section="6.2",

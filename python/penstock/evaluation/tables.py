@@ -24,10 +24,11 @@ def experiments_table(experiments: Sequence[Experiment]) -> Table:
     table.add_column("section", no_wrap=True)
     table.add_column("the RFC says", no_wrap=True)
     table.add_column("what")
+    table.add_column("hosts", no_wrap=True)
     table.add_column("forms", style="dim")
     for each in experiments:
         forms = ", ".join(variant.key for variant in each.variants if variant.key)
-        table.add_row(each.key, each.section, each.level, each.title, forms)
+        table.add_row(each.key, each.section, each.level, each.title, each.hosts, forms)
     return table
 
 

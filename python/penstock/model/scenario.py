@@ -42,7 +42,7 @@ class Scenario:
     measure: the measured window, `{"from": "50 s", "to": "100 s"}`; default: all.
     record: what results have besides the metrics, `{"links": True, "groups": True}`; see `penstock list scenario`.
     seed: the first seed.
-    profile: whose defaults hold: `"rfc"` (default), `"ns-2"`, or `"linux"` for those of a Linux host.
+    profile: whose defaults hold: `"rfc"` (default), `"ns-2"`, `"linux"` or `"quic"` for those of such hosts.
     overhead: header bytes that the wire counts on a segment.
 
     Raises `ScenarioError`, which says where and what.
@@ -165,6 +165,20 @@ class Scenario:
         from penstock.model.discipline import discipline
 
         return self._of(_under(self._core, discipline(aqm, "with_reverse_aqm"), reverse=True))
+
+    def with_hosts(self, hosts: str) -> Scenario:
+        """Returns the same scenario with the TCP of other hosts: Linux's, or QUIC in its place.
+
+        A key of a connection for which some profile has a value of its own is the hosts', and takes theirs: control,
+        recovery, timers, windows, delayed ACKs, pacing. What no profile speaks of stays: what is sent, when and where
+        to, ECN and the answers to marks. So do `segment` and `header`, since thresholds and buffers count packets of
+        that size; and a control other than Reno's, which is there for what it is.
+
+        hosts: `"linux"` or `"quic"`. Raises `Error` for others.
+        """
+        from penstock.model.hosts import with_hosts
+
+        return self.set_all(with_hosts(self.resolved, hosts, lambda changes: self.set_all(changes).resolved["traffic"]))
 
     def recording(self, metrics: Sequence[str] = (), *, links: bool = False, groups: bool = False) -> Scenario:
         """Returns the same scenario, whose results have these metrics, of links and groups too:
