@@ -91,7 +91,8 @@ test-rust: lint-rust
 	cargo test --workspace --quiet
 
 test-python: setup lint-python
-	$(PYTEST) 2 -m 'not slow and not alone and not long'
+# A third of the time a test waits.
+	$(PYTEST) 3 -m 'not slow and not alone and not long'
 
 test-slow: debs ## what waits for others: virtual machines, browsers, WebAssembly, BPF, real packets, the papers in small
 	$(SIDE_BY_SIDE) slow-rust slow-python

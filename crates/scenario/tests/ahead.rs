@@ -51,7 +51,7 @@ fn the_kept_scenarios() {
 
 /// `PENSTOCK_CASES=5000` looks further.
 fn cases() -> u32 {
-    std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150)
+    std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(75)
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn packets_that_meet() {
     ] {
         for profile in ["ns-2", "rfc"] {
             let text = format!(
-                "duration = \"4 s\"\nprofile = \"{profile}\"\nmeasure = {{ from = \"1 s\" }}\n\
+                "duration = \"2 s\"\nprofile = \"{profile}\"\nmeasure = {{ from = \"0.5 s\" }}\n\
                  [topology]\n\
                  bottleneck = {{ rate = \"100 Mbit/s\", delay = \"10 ms\", buffer = 60 }}\n\
                  access = {{ rate = \"{access}\", delay = \"0.12 ms\" }}\n\

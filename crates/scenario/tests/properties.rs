@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 static ACCEPTED: AtomicU32 = AtomicU32::new(0);
 
 fn cases() -> u32 {
-    std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
+    std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150)
 }
 
 /// A scenario; a failing one is printed as the file that it is.

@@ -224,8 +224,8 @@ fn whoever_looks_sees_what_has_happened() {
     looked_at(&short, "a short link", &mut rng);
 }
 
-/// Any discipline takes over from any other. When the engine works what out makes no difference, nor
-/// do the steps.
+/// Any discipline takes over from a third of the others. When the engine works what out makes no
+/// difference, nor do the steps.
 #[test]
 fn any_discipline_takes_over() {
     let text = LINK.replace("20 s", "1.5 s");
@@ -238,7 +238,7 @@ fn any_discipline_takes_over() {
     let at = Time::ZERO + Duration::from_millis(250); // slow start has filled the queue
     let mut waited = 0;
     for (from, before) in configs.iter().enumerate() {
-        for (to, after) in configs.iter().enumerate() {
+        for (to, after) in configs.iter().enumerate().skip(from % 3).step_by(3) {
             let swapped = |pcap: bool, step: Duration| {
                 let mut config = before.clone();
                 config.record.tally = true;
@@ -259,7 +259,7 @@ fn any_discipline_takes_over() {
             assert!(whole == in_turn, "{what:?}: {} {}", whole.events, in_turn.events);
         }
     }
-    assert!(waited > 500, "packets waited {waited} times");
+    assert!(waited > 160, "packets waited {waited} times");
 }
 
 #[test]

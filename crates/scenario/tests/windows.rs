@@ -397,7 +397,7 @@ fn a_source_sends_what_leaves_in_the_window() {
 fn drawn_scenarios_count_the_window() {
     let mut rng = Rng::stream(1, "windows");
     let mut ran = 0;
-    while ran < 300 {
+    while ran < 100 {
         let bytes: Vec<u8> = (0..300).map(|_| (rng.unit() * 256.0) as u8).collect();
         let text = space::scenario(&bytes);
         let Ok(scenario) = Scenario::from_toml(&text, "drawn.toml") else { continue };

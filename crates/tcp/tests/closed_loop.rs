@@ -329,7 +329,7 @@ fn channel() -> impl Strategy<Value = Channel> {
 }
 
 fn cases() -> u32 {
-    std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000)
+    std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(4000)
 }
 
 proptest! {
