@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ import click
 from penstock.cli import options
 from penstock.cli.inputs import check_writable
 from penstock.cli.output import EXIT_INTERRUPTED, alone, draw, fail, report, say
+from penstock.model.hosts import HOSTS
 from penstock.reproduce import papers as papers_
 from penstock.reproduce.command import reproduce
 from penstock.reproduce.document import document_of
@@ -36,6 +38,12 @@ from penstock.runs.execute import cores
     is_flag=True,
     help="Search each paper's nearest joint reading anew, for minutes; without it the shipped one is taken.",
 )
+@click.option(
+    "--hosts",
+    multiple=True,
+    type=options.Word(HOSTS),
+    help="Judge every claim also with the TCP of today's hosts; give it twice for both.",
+)
 @options.out(
     "Write report.html, claims.csv, figures and data there, and keep finished runs for the next call.",
     Path("out/reproduce"),
@@ -50,6 +58,7 @@ def command(
     seeds: int | None,
     quick: bool,
     nearest: bool,
+    hosts: tuple[str, ...],
     out: Path,
     jobs: int | None,
     timing: Path | None,
@@ -72,7 +81,7 @@ def command(
         return 0
     check_writable(out=out, timing=timing)
     settings = Settings.of_seeds(seeds) if seeds else Settings(looks=QUICK_LOOKS if quick else LOOKS)
-    settings = settings.quickly(nearest) if quick else settings
+    settings = replace(settings.quickly(nearest) if quick else settings, hosts=tuple(dict.fromkeys(hosts)))
     try:
         with alone(as_json):
             if nearest:

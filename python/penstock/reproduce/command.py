@@ -22,6 +22,7 @@ from penstock.reproduce import lab, report
 from penstock.reproduce.document import document_of
 from penstock.reproduce.drawn import Drawn, made_of
 from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run_each
+from penstock.reproduce.hosts import READINGS, cases_under
 from penstock.reproduce.model import (
     Cases,
     Claim,
@@ -76,7 +77,7 @@ class _Plan:
         def wanted(place: str, cases: Cases, reading: Reading) -> Wanted:
             # Building a scenario takes as long as a short run: what claims share is built once.
             if (cases, reading.key) not in made:
-                made[cases, reading.key] = Wanted.of(place, cases(settings, reading))
+                made[cases, reading.key] = Wanted.of(place, cases_under(cases, settings, reading))
             return made[cases, reading.key]
 
         exhibits, claims = [], []
@@ -90,7 +91,9 @@ class _Plan:
                 looks = settings.up_to(settings.looks[-1] if claim.most is None else claim.most)
                 usual = wanted(place, claim.cases, DEFAULT)
                 claims.append(_Asked(each, claim, DEFAULT, usual, looks))
-                for reading in nearest:
+                # What checks our code or a reading says nothing of hosts.
+                today = [READINGS[hosts] for hosts in settings.hosts if claim.of != "check"]
+                for reading in (*nearest, *today):
                     joint = wanted(f"{place} ({reading.key})", claim.cases, reading)
                     claims.append(_Asked(each, claim, reading, joint, settings.up_to(min(settings.joint, looks[-1]))))
                 claims += [_Asked(each, claim, sense.reading, usual, looks) for sense in claim.senses]

@@ -35,7 +35,7 @@ def document_of(papers: Sequence[Paper], settings: Settings, findings: Sequence[
         }
         for paper in papers
     ]
-    asked = {key: getattr(settings, key) for key in ("looks", "joint", "single", "quick")}
+    asked = {key: getattr(settings, key) for key in ("looks", "joint", "single", "quick", "hosts")}
     return document({"asked": asked, "papers": told})
 
 

@@ -43,12 +43,14 @@ class Settings:
     single: the seeds under each single reading, which says whether a verdict turns.
     quick: no reading is judged by itself. The cases are the same: with fewer of them, or shorter
         ones, claims would be about another experiment.
+    hosts: today's hosts whose TCP every claim is judged again with, of `penstock.model.hosts.HOSTS`.
     """
 
     looks: Sequence[int] = LOOKS
     joint: int = 50
     single: int = 5
     quick: bool = False
+    hosts: Sequence[str] = ()
 
     @staticmethod
     def of_seeds(seeds: int) -> Settings:

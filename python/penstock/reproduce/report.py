@@ -19,6 +19,7 @@ from markupsafe import Markup, escape
 from penstock import __version__
 from penstock.judging.rules import Within
 from penstock.reproduce import words
+from penstock.reproduce.hosts import NAMES, READINGS, Compared
 from penstock.reproduce.lab import links
 from penstock.reproduce.model import (
     Claim,
@@ -51,7 +52,7 @@ OPENING = 30
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A claim with what was found: under the default reading, and under each other."""
+    """A claim with what was found: under the default reading, under each other, and with today's hosts."""
 
     paper: Paper
     claim: Claim
@@ -59,6 +60,7 @@ class _Claim:
     exhibit_id: str
     found: Finding
     others: Mapping[str, Finding]
+    today: Mapping[str, Finding]
 
     @property
     def head(self) -> str:
@@ -110,6 +112,11 @@ class _Claim:
         return "; ".join(parts)
 
     @property
+    def changed(self) -> list[tuple[str, Finding]]:
+        """The hosts of today with which it is decided otherwise, and what was found with them."""
+        return [(NAMES[of], each) for of, each in self.today.items() if each.verdict != self.found.verdict]
+
+    @property
     def command(self) -> str:
         return f"penstock reproduce --only {self.paper.key}.{self.claim.key}"
 
@@ -155,6 +162,23 @@ class _Exhibit:
 
 
 @dataclass(frozen=True, slots=True)
+class _Today:
+    """What became of claims with hosts of today; the kinds are those of `Compared`."""
+
+    name: str
+    both: Sequence[_Claim]
+    lost: Sequence[_Claim]
+    now: Sequence[_Claim]
+    open: Sequence[_Claim]
+
+    @staticmethod
+    def of(hosts: str, claims: Sequence[_Claim]) -> _Today:
+        """Sorts claims by what was found with those hosts."""
+        by_kind = Compared.of((claim, claim.found, claim.today[hosts]) for claim in claims if hosts in claim.today)
+        return _Today(NAMES[hosts], by_kind.both, by_kind.lost, by_kind.now, by_kind.open)
+
+
+@dataclass(frozen=True, slots=True)
 class _Section:
     """A paper's part of the page."""
 
@@ -191,6 +215,14 @@ class _Section:
     def further(self) -> list[_Exhibit]:
         """Returns the exhibits that no claim of the paper is about."""
         return [each for each in self.exhibits if not each.theirs]
+
+    @property
+    def today(self) -> list[tuple[str, Compared[_Claim]]]:
+        """Returns for each of today's hosts what became of the paper's claims with them."""
+        return [
+            (NAMES[hosts], Compared.of((claim, claim.found, claim.today[hosts]) for claim in self.theirs))
+            for hosts in (self.theirs[0].today if self.theirs else ())
+        ]
 
     @property
     def turned_by_nearest(self) -> list[tuple[_Claim, Finding]]:
@@ -258,6 +290,7 @@ def page(
         most=settings.looks[-1],
         n=settings.seeds,
         quick=settings.quick,
+        hosts=[(of, NAMES[of]) for of in settings.hosts],
         sha256=hashlib.sha256(claims_csv.encode()).hexdigest(),
         variables=palette.css(),
     )
@@ -327,9 +360,9 @@ def _told(paper: Paper, claims: Sequence[_Claim]) -> dict[str, Finding]:
 def _claim(paper: Paper, claim: Claim, found: Sequence[Finding]) -> _Claim:
     by_reading = {each.reading.key: each for each in found}
     default = by_reading.pop(DEFAULT.key)
-    return _Claim(
-        paper, claim, _id(f"{paper.key}-claim-{claim.key}"), _id(f"{paper.key}-{claim.exhibit}"), default, by_reading
-    )
+    today = {hosts: by_reading.pop(of.key) for hosts, of in READINGS.items() if of.key in by_reading}
+    anchor, exhibit = _id(f"{paper.key}-claim-{claim.key}"), _id(f"{paper.key}-{claim.exhibit}")
+    return _Claim(paper, claim, anchor, exhibit, default, by_reading, today)
 
 
 def _exhibit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.reproduce.hosts import NAMES, READINGS
 from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.readings import DEFAULT
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, LEVEL, NOT_JUDGED, UNDECIDED
@@ -32,7 +33,7 @@ def papers_table(papers: Sequence[Paper]) -> Table:
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
-    """Returns what `penstock reproduce` says of the claims, under the default readings."""
+    """Returns what `penstock reproduce` says of the claims, under the default readings and with today's hosts."""
     table = Table("claims")
     table.add_column("paper", no_wrap=True)
     table.add_column("claim", no_wrap=True)
@@ -40,9 +41,15 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     table.add_column(f"ours, mean ± {100 * LEVEL:g} %")
     table.add_column("verdict")
     shown = [found for found in findings if found.reading == DEFAULT]
+    by_key = {(each.paper, each.claim.key, each.reading): each for each in findings}
+    today = {of: reading for of, reading in READINGS.items() if any(each.reading == reading for each in findings)}
+    for of in today:
+        table.add_column(f"with {NAMES[of]}'s hosts")
     for found in shown:
         theirs = found.claim.paper_value if found.claim.of == "paper" else "not the paper's claim"
-        table.add_row(found.paper, found.claim.key, theirs, ours(found), verdict(found))
+        others = [by_key.get((found.paper, found.claim.key, reading)) for reading in today.values()]
+        cells = ["–" if each is None else f"{each.verdict}, {ours(each)}" for each in others]
+        table.add_row(found.paper, found.claim.key, theirs, ours(found), verdict(found), *cells)
     verdicts = [found.verdict for found in shown if found.claim.of == "paper"]
     if verdicts:
         each = ", ".join(f"{name} {verdicts.count(name)}" for name in VERDICTS if name in verdicts)
