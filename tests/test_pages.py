@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import answers
 import evaluated
 import pages
 import penstock as ps
@@ -42,6 +43,21 @@ def test_the_summary_of_the_judgement_says_what_its_numbers_say() -> None:
         rows = list(csv.DictReader(text))
     committed = (DOCS / "evaluate/README.md").read_text(encoding="utf-8")
     assert committed == "\n".join(evaluated.summary(rows)) + "\n", "stale: make evaluate"
+
+
+def test_ten_answers_have_a_picture_and_a_number_that_its_command_prints() -> None:
+    found = list(answers.answers((DOCS / "answers.md").read_text(encoding="utf-8")))
+    assert len(found) == 10
+    for each in found:
+        numbers = re.findall(r"\d+(?:\.\d+)?", each.number)
+        printed = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", each.shown)]
+        assert numbers, each.question
+        for number in numbers:
+            digits = len(number.partition(".")[2])
+            rounded = {f"{value:.{digits}f}" for value in printed}
+            assert number in rounded, (each.question, number)
+        assert any(f"--figure {each.picture}.svg" in command for command, _ in each.typed), each.question
+    assert {each.picture for each in found} == {file.stem for file in (DOCS / "img/answers").iterdir()}
 
 
 def test_a_table_goes_between_its_marks() -> None:

@@ -213,11 +213,14 @@ def even_ticks(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:
     """Sets ticks where the values are, if their names have room; else matplotlib's own."""
     made: Any = ax.get_figure(root=True)
     locator, formatter = ax.xaxis.get_major_locator(), ax.xaxis.get_major_formatter()
+    minor = ax.xaxis.get_minor_locator()
     ax.set_xticks(places, names)
+    ax.set_xticks([], minor=True)
     style.settle(made)
     if _touch(ax):
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(formatter)
+        ax.xaxis.set_minor_locator(minor)
 
 
 def _touch(ax: Axes) -> bool:

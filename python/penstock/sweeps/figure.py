@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import Error
 from penstock.judging.intervals import Interval, ends
-from penstock.show import canvas, labels, style
+from penstock.show import canvas, labels, style, ticks
 from penstock.show.canvas import Size
 from penstock.sweeps.show import Shown, Values
 from penstock.sweeps.values import order, text
@@ -17,11 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: From this ratio of the largest to the least on, values stand on a logarithmic axis.
+FAR = 16
+
 
 def draw(shown: Shown, size: Size = None) -> Figure:
     """Draws the first metric over the first axis, with one line for each value of the others and 95 % intervals.
 
-    At most eight lines are drawn; the legend says how many are not. Differences have a line at zero.
+    At most eight lines are drawn; the legend says how many are not. Differences have a line at zero. Words along the
+    axis have points and no line, since nothing lies between them; numbers that span a factor of 16 or more stand on a
+    logarithmic axis.
 
     size: width and height in inches.
     """
@@ -41,7 +47,11 @@ def draw(shown: Shown, size: Size = None) -> Figure:
             ax.axhline(0.0, color=style.ink(), linewidth=0.8)
             ax.set_title(shown.compared_with(), wrap=True)
         for i, others in enumerate(drawn):
-            _line(ax, others, lines[others], x, factor, style.look(i))
+            look = style.look(i)
+            _line(ax, others, lines[others], x, factor, look if numeric else replace(look, line="none"))
+        if numeric and min(x.values()) > 0 and max(x.values()) >= FAR * min(x.values()):
+            ax.set_xscale("log")
+            ticks.plain(ax.xaxis)
         whole = factor if labels.share(metric) and shown.against is None else None
         canvas.span(ax, "y", share=whole, zero=shown.against is not None)
         ax.set_xlabel(shown.axes[0])
