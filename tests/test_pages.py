@@ -57,6 +57,9 @@ def test_ten_answers_have_a_picture_and_a_number_that_its_command_prints() -> No
             rounded = {f"{value:.{digits}f}" for value in printed}
             assert number in rounded, (each.question, number)
         assert any(f"--figure {each.picture}.svg" in command for command, _ in each.typed), each.question
+        (title,) = re.findall("<title>(.*)</title>", (DOCS / f"img/answers/{each.picture}.svg").read_text("utf-8"))
+        axes = [re.sub(r"^[xy]: | [\[(].*|,.*", "", axis).lower() for axis in title.split("; ")]
+        assert [axis for axis in axes if axis not in each.text.lower()] == [], "an axis is named near the picture"
     assert {each.picture for each in found} == {file.stem for file in (DOCS / "img/answers").iterdir()}
 
 

@@ -26,8 +26,9 @@ PICTURES = ROOT / "docs" / "img" / "answers"
 
 @dataclass(frozen=True)
 class Answer:
-    """A section: its question, the number in front, the picture's name, and what is typed."""
+    """A section: its text, the question, the number in front, the picture's name, what is typed."""
 
+    text: str
     question: str
     number: str
     picture: str
@@ -49,7 +50,7 @@ def answers(text: str) -> Iterator[Answer]:
         (picture, *_) = re.findall(r"!\[[^]]*\]\(img/answers/(.*?)\.svg\)", section) or [""]
         blocks = re.findall(r"```console\n(.*?)```", section, re.DOTALL)
         typed = tuple(each for block in blocks for each in console.commands(block))
-        yield Answer(title[1], number, picture, typed)
+        yield Answer(" ".join(section.split()), title[1], number, picture, typed)
 
 
 def main() -> int:
