@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from conftest import ROOT
+from conftest import ROOT, needs_chromium
+from helpers.axe import needs_axe, violations
+from helpers.chromium import Browser
 from helpers.real import needs_real_packets
 from penstock.cli import main
 from penstock.evaluation import asks, candidates, cost, evaluate, figures, judge, measured, points, real, rfc
@@ -589,6 +591,13 @@ def test_panels_of_one_quantity_share_their_axis(brief: evaluate.Evaluation) -> 
     other = dataclasses.replace(panels[1], label="Delay [s]", scale=1.0)
     mild, heavy = figures._rows(numbers, brief.names, [panels[0], other]).axes
     assert mild.get_xlim() != heavy.get_xlim()
+
+
+@needs_chromium
+@needs_axe
+def test_axe_has_nothing_against_the_pages(brief: evaluate.Evaluation, tmp_path: Path) -> None:
+    with Browser(tmp_path / "profile") as browser:
+        assert violations(browser, brief.page.as_uri(), brief.page.with_name("pie.html").as_uri()) == []
 
 
 def test_a_second_call_runs_nothing(brief: evaluate.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 import lab
 from conftest import ROOT, needs_chromium
+from helpers.axe import needs_axe, violations
 from helpers.chromium import Browser
 from penstock import Scenario, _penstock
 from penstock.reproduce import lab as report_lab
@@ -178,6 +179,50 @@ def test_it_runs_draws_and_asks_nobody(built: Path, browser: Browser) -> None:
     assert len(colours) == 7
     assert all(each > 5 for each in colours), "something is on every canvas"
     browser.until("document.querySelector('.lane canvas').getAttribute('aria-label').includes('dropped')")
+
+
+@needs_chromium
+@needs_axe
+def test_axe_has_nothing_against_the_lab(built: Path, browser: Browser) -> None:
+    assert violations(browser, built.as_uri(), f"{built.as_uri()}#bare&beside=codel", ready=RUNS) == []
+
+
+@needs_chromium
+def test_the_site_s_start_shows_its_lanes_in_the_place_of_a_picture(built: Path, browser: Browser) -> None:
+    site_hooks = pytest.importorskip("site_hooks", reason="no MkDocs: pip install 'penstock[site]'")
+    docs = lab.LAB.parent
+    for name in ("site.js", "site.css"):
+        shutil.copy(docs / name, built.parent.parent)
+    figure = site_hooks.revived('<img alt="a queue">', (docs / "README.md").read_text(encoding="utf-8"))
+    page = built.parent.parent / "start.html"
+    style = '<link rel="stylesheet" href="palette.css"><link rel="stylesheet" href="site.css">'
+    script = '<script src="site.js"></script>'
+    page.write_text(f'{style}<body data-md-color-scheme="slate"><div class="md-content">{figure}</div>{script}')
+    browser.open(page.as_uri())
+    browser.until("document.querySelector('.hero.live iframe')?.offsetHeight > 200")
+    assert browser.run("document.querySelector('.hero img').checkVisibility()") is False
+    lanes = browser.run("document.querySelector('.hero').dataset.lab")
+    browser.size(1400, 900)
+    calm = {"name": "prefers-reduced-motion", "value": "reduce"}
+    browser.call("Emulation.setEmulatedMedia", features=[calm])
+    browser.open("about:blank")
+    browser.open(page.as_uri())
+    assert browser.run("[document.querySelector('iframe'), document.querySelector('img').checkVisibility()]") == [
+        None,
+        True,
+    ]
+    # What stands in the frame: the page's own run, its colours, and nothing but the lanes.
+    browser.open(f"{built.as_uri()}#{lanes.partition('#')[2]}")
+    browser.until("sides[1].frame")
+    assert browser.run("sides.map((s) => [s.told.aqm, s.told.flows.length])") == [["droptail", 8], ["codel", 8]]
+    seen = "[...document.querySelectorAll('#controls, #stories, .lane, #plot-delay, #plot-queue, #play, #restart')]"
+    assert browser.run(f"{seen}.filter((e) => e.checkVisibility()).map((e) => e.id || e.dataset.slot)") == [
+        "play",
+        "0",
+        "1",
+        "plot-delay",
+    ]
+    assert browser.complaints == []
 
 
 @needs_chromium

@@ -19,6 +19,7 @@ import pytest
 
 import commands
 from conftest import ROOT, needs_chromium
+from helpers.axe import needs_axe, violations
 from helpers.browser import Visit
 from helpers.chromium import Browser
 
@@ -148,6 +149,27 @@ def test_a_page_loads_without_complaint_and_asks_only_its_own_server(page: str, 
     assert visit.console == []
     assert [each for each in visit.asked if not each.startswith(address)] == []
     assert "<h1" in visit.dom
+
+
+#: One page of each kind: the start, a tutorial, generated ones, two programs side by side, tables that stack.
+KINDS = (
+    "index.html",
+    "tutorials/1-first-run.html",
+    "aqm/red.html",
+    "coming-from/ns-2.html",
+    "performance.html",
+    "glossary.html",
+)
+
+
+@pytest.mark.slow
+@needs_mkdocs
+@needs_chromium
+@needs_axe
+def test_axe_has_nothing_against_a_page_of_any_kind(address: str, tmp_path: Path) -> None:
+    with Browser(tmp_path / "profile") as browser:
+        assert violations(browser, *(f"{address}/{page}" for page in KINDS)) == []
+        assert browser.complaints == []
 
 
 @needs_mkdocs

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from conftest import ROOT, Command
+from conftest import ROOT, Command, needs_chromium
+from helpers.axe import needs_axe, violations
+from helpers.chromium import Browser
 from penstock.sweeps.drive import Sweep
 from penstock.tuning.compare import Standing
 from penstock.tuning.tune import Tuning
@@ -156,6 +158,13 @@ def test_the_page_opens_from_a_file_and_fetches_nothing(done: Tuning) -> None:
         assert sentence.partition("<")[0].strip()[:40] in page
     for target in re.findall(r'href="#([\w-]+)"', page):
         assert f'id="{target}"' in page, target
+
+
+@needs_chromium
+@needs_axe
+def test_axe_has_nothing_against_the_page(done: Tuning, tmp_path: Path) -> None:
+    with Browser(tmp_path / "profile") as browser:
+        assert violations(browser, done.page.as_uri()) == []
 
 
 def test_the_same_call_gives_the_same_bytes(done: Tuning, tiny: Path, tmp_path: Path) -> None:

@@ -3,16 +3,18 @@
 - A link that leads out of `docs/`, to a scenario, an example or a folder, leads on the site to a
   page made from that file. So the site is complete by itself, wherever it stands.
 - The folders `aqm` and `decisions` list themselves in the navigation.
+- The start page opens on a queue: the lab's, where it is built, in the place of the picture.
 - Nested lists are indented by two columns here, as forges read them.
 """
 
 from __future__ import annotations
 
+import base64
 import posixpath
 import re
 import subprocess
 from collections import deque
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +180,8 @@ def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) 
     base = where[len(FOLDER) + 1 :] if where.startswith(f"{FOLDER}/") else f"docs/{where}"
     if where in UNSEARCHED or where.startswith(f"{FOLDER}/"):
         page.meta["search"] = {"exclude": True}
+    if where == "README.md":
+        page.meta["hide"] = ["navigation", "toc"]
     if 'class="beside"' in text:
         page.meta["hide"] = ["toc"]  # two programs side by side need its room
 
@@ -194,35 +198,66 @@ def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) 
 STACKED = {"reference.md", "profiles.md", "glossary.md"}
 TABLE = re.compile(r"<table>\s*<thead>(.*?)</thead>(.*?)</table>", re.DOTALL)
 CELL = re.compile(r"<td\b")
+EMPTY_HEAD = re.compile(r"<th\b([^>]*)></th>")
 
 
 def on_page_content(text: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Tells each cell of the reference its column's name, for the style sheet."""
+    """Tells each cell of the reference its column's name, for the style sheet.
+
+    A head that says nothing is none. The start page gets its doors, and its queue.
+    """
+    text = EMPTY_HEAD.sub(r"<td\1></td>", text)
+    if page.file.src_uri == "README.md":
+        text = TABLE.sub(partial(_stacked, name="doors"), text, count=1)
+        if files.get_file_from_path(ENGINE) is not None:
+            shown = page.file.content_string
+            text = PICTURE.sub(lambda found: revived(found[1], shown), text, count=1)
     return TABLE.sub(_stacked, text) if page.file.src_uri in STACKED else text
 
 
-#: What the theme leaves to be named or reached by keyboard, and the same with it.
-ACCESSIBLE = (
-    ('component="search" role="dialog"', 'component="search" role="dialog" aria-label="Search"'),
-    ("<pre><span></span><code>", '<pre><span></span><code tabindex="0">'),
+#: The lab's engine, which `make site` builds where it can, and what is read off the start page.
+ENGINE = "lab/engine.js"
+PICTURE = re.compile(r"<p>(<img\b[^>]*>)</p>")
+SCENARIO = re.compile(r'```toml title="first.toml"\n(.*?)```', re.DOTALL)
+
+
+def revived(picture: str, text: str) -> str:
+    """Returns a picture with where the lab shows the same run (docs/site.js).
+
+    text: the page, which shows the scenario.
+    """
+    written = SCENARIO.search(text)
+    assert written is not None, "the page shows no first.toml"
+    toml = re.sub(r"^duration = .*", 'duration = "600 s"', written[1])  # it is to go on
+    packed = base64.urlsafe_b64encode(toml.encode()).decode().rstrip("=")
+    lab = f"lab/index.html#bare&amp;aqm=droptail&amp;beside=codel&amp;toml={packed}"
+    return f'<figure class="hero" data-lab="{lab}">{picture}</figure>'
+
+
+#: What the theme leaves unnamed, and the same with its name.
+SEARCH = 'component="search" role="dialog"'
+SECTION = re.compile(
+    r'aria-labelledby="__nav_[\d_]+_label"'
+    r'([^>]*>\s*<label class="md-nav__title"[^>]*>\s*<span[^>]*></span>)'
+    r"\s*([^<]*?)\s*</label>"
 )
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Names the search, and makes code that scrolls reachable by keyboard."""
-    for theirs, ours in ACCESSIBLE:
-        output = output.replace(theirs, ours)
-    return output
+    """Names the search and the sections of the navigation."""
+    output = output.replace(SEARCH, f'{SEARCH} aria-label="Search"')
+    return SECTION.sub(r'aria-label="\2"\1\2</label>', output)
 
 
-def _stacked(found: re.Match[str]) -> str:
-    heads = re.findall(r"<th\b[^>]*>(.*?)</th>", found[1], re.DOTALL)
+def _stacked(found: re.Match[str], name: str = "stacked") -> str:
+    """Returns a table whose cells know their column's name."""
+    heads = re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", found[1], re.DOTALL)
     names = [re.sub(r"<[^>]*>", "", each) for each in heads]
     rows = []
     for row in found[2].split("<tr>"):
         names_left = iter(names)
         rows.append(CELL.sub(lambda _: f'<td data-label="{next(names_left, "")}"', row))  # noqa: B023
-    return f'<table class="stacked"><thead>{found[1]}</thead>{"<tr>".join(rows)}</table>'
+    return f'<table class="{name}"><thead>{found[1]}</thead>{"<tr>".join(rows)}</table>'
 
 
 def _turned(target: str, base: str, where: str) -> str:

@@ -186,11 +186,13 @@ function drawQueue(g, write, view, at) {
   }
   g.strokeStyle = colours.ink;
   g.strokeRect(box.x, box.y, box.width, box.height);
+  // Where it is narrow, away from the windows' word.
   write(
     `${shot.queue} of ${room} packets wait`,
-    box.x,
+    at.narrow ? at.head : box.x,
     box.y - 24 < 10 ? 10 : box.y - 24,
     colours.ink,
+    at.narrow ? "right" : "left",
   );
   let [row, last] = [0, -Infinity];
   for (const { name, pkts, drag } of view.thresholds) {

@@ -674,9 +674,11 @@ function fragment() {
 }
 
 /** Shows what the fragment says: `story`, by number; or `toml`, or `aqm` alone; `beside`, with
- * `second` its own scenario; `speed`. Without one DropTail and CoDel are beside each other. */
+ * `second` its own scenario; `speed`. Without one DropTail and CoDel are beside each other. With
+ * `bare` there are the lanes alone, for a page that has them in a frame. */
 async function visit() {
   const said = new URLSearchParams(location.hash.slice(1));
+  document.documentElement.classList.toggle("bare", said.has("bare"));
   trouble();
   try {
     const story = STORIES[Number(said.get("story")) - 1];
@@ -795,6 +797,18 @@ function listen() {
   };
 }
 
+/** Tells the page around this one how high it is, and takes the colours that its reader chose. */
+function belong() {
+  const { documentElement: html, body } = document;
+  const tell = () => parent.postMessage({ penstock: body.offsetHeight }, "*");
+  new ResizeObserver(tell).observe(body);
+  addEventListener("message", ({ data }) => {
+    if (data?.scheme === undefined) return;
+    html.dataset.mdColorScheme = data.scheme;
+    page.colours = palette();
+  });
+}
+
 async function begin() {
   if (!globalThis.PENSTOCK) {
     trouble("The engine is not here: engine.js is made by `make lab` in a checkout of Penstock.");
@@ -822,6 +836,7 @@ async function begin() {
     $("speed").append(element("option", { value: String(speed) }, `${speed}×`));
   listen();
   await visit();
+  if (parent !== window) belong();
   loop();
 }
 
