@@ -16,7 +16,9 @@ import pytest
 import penstock as ps
 from conftest import needs_chromium
 from helpers import tiny_paper
+from helpers.axe import needs_axe, violations
 from helpers.browser import Visit
+from helpers.chromium import Browser
 from penstock.judging.rules import Below
 from penstock.reproduce import command, draw, papers, report
 from penstock.reproduce.model import Finding, Nearest, Paper, Point, Sense, Settings, TableData
@@ -300,6 +302,27 @@ def test_five_papers_are_twelve_screens_before_anything_is_unfolded(five: str, t
     high, wide, has = measured(five, tmp_path, 1400, 900)
     assert high <= 12 * 900
     assert wide <= has
+
+
+@needs_axe
+def test_axe_has_nothing_against_a_report(page: Path, tmp_path: Path) -> None:
+    with Browser(tmp_path / "profile") as browser:
+        assert violations(browser, page.as_uri()) == []
+
+
+def test_the_repairs_begin_with_what_to_take_instead() -> None:
+    chosen = [replace(each, exhibits=[]) for each in papers.choose(["repairs"])]
+    ours = [
+        replace(finding, low=1.0, high=2.0) if ".delay-" in finding.claim.key else replace(finding, low=-2.0, high=-1.0)
+        for each in chosen
+        for finding in findings(each)
+    ]
+    head, _ = report.page(chosen, Settings(), ours, {}, "").split("<main>")
+    answer = head.index("<strong>Take PIE instead of AMECN repaired, RARED repaired,")
+    assert head.index("<h1>") < answer < head.index("Each repair mends")
+    table = head[answer:].split('<table class="instead">')[1].split("</table>")[0]
+    assert table.count('class="strip fails"') == 4 * 2 * 2
+    assert table.count("+12.3") == 4 * 2 * 2
 
 
 def test_nothing_overflows_a_phone(five: str, page: Path, tmp_path: Path) -> None:

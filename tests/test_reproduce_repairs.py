@@ -22,8 +22,8 @@ from penstock.reproduce.papers.rared.scenarios import scenario as rared_scenario
 from penstock.reproduce.papers.red_at.scenarios import scenario as red_at_scenario
 from penstock.reproduce.readings import DEFAULT
 from penstock.reproduce.repairs import scenarios as of
-from penstock.reproduce.repairs.paper import ALIKE, BETTER, TRADES, WORSE, standing
 from penstock.reproduce.verdict import judge
+from penstock.reproduce.worth import ALIKE, BETTER, TRADES, WORSE, beside_today, instead, standing
 
 #: A point of the range without ECN, and the same with it.
 PLAIN, MARKED = list(of.PLACES)[:2]
@@ -178,5 +178,12 @@ def test_what_is_said_follows_from_the_findings(key: str) -> None:
     assert "nothing speaks for it" in repair.believe(bad)
     points = len(of.PLACES)
     assert f"beside PIE delay −1.0 ± 0.0 % ({points} of {points})" in repair.discussion(good)
+    (today, _) = beside_today({repair.name: bad})
+    assert instead([today])[0].startswith(f"**Take PIE instead of {repair.name}**")
+    mixed = replace(today, standing=TRADES, signs=(1, -1))
+    assert instead([mixed, replace(mixed, repair="X")]) == [
+        f"Beside PIE, {repair.name} and X have the shorter queue, and the emptier link."
+    ]
+    assert instead(beside_today({repair.name: {}})) == []
     assert repair.believe({}) == ""
     assert repair.discussion({})

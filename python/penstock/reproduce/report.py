@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 
 from penstock import __version__
 from penstock.judging.rules import Within
-from penstock.reproduce import words
+from penstock.reproduce import words, worth
 from penstock.reproduce.hosts import NAMES, READINGS, Compared
 from penstock.reproduce.lab import links
 from penstock.reproduce.model import (
@@ -261,6 +261,7 @@ def page(
     theirs = [claim for claim in claims if claim.is_the_paper_s]
     decided = sum(claim.found.verdict in (HOLDS, FAILS) for claim in theirs)
     environment = templates(Path(__file__).parent / "page")
+    repairs = all(paper.headline == "project" for paper in papers)
     environment.filters.update(
         ours=words.ours,
         direction=words.direction,
@@ -276,7 +277,8 @@ def page(
     return environment.get_template("report.html").render(
         sections=sections,
         claims=claims,
-        repairs=all(paper.headline == "project" for paper in papers),
+        repairs=repairs,
+        instead=_instead(sections) if repairs else None,
         theirs=theirs,
         turned=sum(bool(claim.turned) for claim in theirs),
         counts=_counts([claim.found.verdict for claim in theirs]),
@@ -296,6 +298,33 @@ def page(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Instead:
+    """What to take instead of the repairs: sentences, and a table.
+
+    others: today's disciplines. rows: repair → for each of them delay and goodput, as line and number.
+    """
+
+    sentences: Sequence[str]
+    others: Sequence[str]
+    rows: Mapping[str, Sequence[tuple[Markup, str]]]
+
+
+def _instead(sections: Sequence[_Section]) -> _Instead:
+    """Returns the repairs beside what a router has at hand; empty where the range was not run."""
+    found = {section.paper.name: {claim.claim.key: claim.found for claim in section.claims} for section in sections}
+    sides = worth.beside_today(found)
+    rows: dict[str, list[tuple[Markup, str]]] = {each.repair: [] for each in sides}
+    if sides:
+        delays = scaled([each.delay for each in sides], [each.signs[0] for each in sides])
+        goodputs = scaled([each.goodput for each in sides], [each.signs[1] for each in sides])
+        for each, delay, goodput in zip(sides, delays, goodputs, strict=True):
+            rows[each.repair] += [
+                (line, worth.number(of, "%")) for line, of in ((delay, each.delay), (goodput, each.goodput))
+            ]
+    return _Instead(worth.instead(sides), list(dict.fromkeys(each.other for each in sides)), rows)
+
+
 #: Width and height of a strip, its ends' distance from the edge, and half the height of a threshold, in pixels.
 _WIDE, _HIGH, _EDGE, _HALF = 132, 16, 6, 7
 
@@ -311,19 +340,36 @@ def strip(found: Finding) -> Markup:
         bounds = [50.0]  # the share of the runs, against one half
     else:
         bounds = [rule.low, rule.high] if isinstance(rule, Within) else [rule.bound]
-    ends = [found.estimate if end is None else end for end in (found.low, found.high)]
     printed = [] if found.printed is None else [found.printed]
-    values = [*bounds, *ends, found.estimate, *printed]
-    low, high = min(values), max(values)
+    return _line(found, bounds, printed, SIGNS[found.verdict])
+
+
+def scaled(found: Sequence[Finding], signs: Sequence[int]) -> list[Markup]:
+    """Returns the intervals as lines on one scale, whose threshold is 0; `signs`: whether each is better or worse."""
+    every = [value for each in found for value in _reach(each)]
+    span = min(0.0, *every), max(0.0, *every)
+    kinds = {1: "holds", -1: "fails", 0: "undecided"}
+    return [_line(each, [0.0], [], kinds[sign], span) for each, sign in zip(found, signs, strict=True)]
+
+
+def _reach(found: Finding) -> list[float]:
+    assert found.estimate is not None
+    return [found.estimate if end is None else end for end in (found.low, found.high, found.estimate)]
+
+
+def _line(
+    found: Finding, bounds: Sequence[float], printed: Sequence[float], kind: str, span: Sequence[float] = ()
+) -> Markup:
+    values = [*bounds, *_reach(found), *printed]
+    low, high = min(*values, *span), max(*values, *span)
     x = [f"{_EDGE + (_WIDE - 2 * _EDGE) * (each - low) / ((high - low) or 1):.1f}" for each in values]
     middle = _HIGH / 2
     marks = [f'<path class="bound" d="M{at} {middle - _HALF:g}v{2 * _HALF}"/>' for at in x[: len(bounds)]]
     left, right, mean, *open_ = x[len(bounds) :]
     marks.append(f'<path class="reach" d="M{left} {middle:g}H{right}"/><circle cx="{mean}" cy="{middle:g}" r="3.4"/>')
     marks += [f'<circle class="printed" cx="{at}" cy="{middle:g}" r="4.2"/>' for at in open_]
-    kind = f"strip {SIGNS[found.verdict]}"
     return Markup(
-        f'<svg class="{kind}" aria-hidden="true" viewBox="0 0 {_WIDE} {_HIGH}">'
+        f'<svg class="strip {kind}" aria-hidden="true" viewBox="0 0 {_WIDE} {_HIGH}">'
         f'<path class="axis" d="M0 {middle:g}H{_WIDE}"/>{"".join(marks)}</svg>'
     )
 

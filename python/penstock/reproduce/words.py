@@ -49,6 +49,11 @@ def ours(finding: Finding) -> str:
     return minus(f"{text} {finding.unit}").strip()
 
 
+def listed(names: Sequence[str]) -> str:
+    """Returns names for a sentence: `"AMECN, RARED and NRED"`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def direction(finding: Finding) -> str:
     """Returns what the sign of a difference means: `"in the claimed direction"`; empty where the rule is no sign."""
     if not isinstance(finding.rule, Above | Below) or finding.rule.bound != 0 or not finding.estimate:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from penstock.reproduce.model import Finding, Paper
+from penstock.reproduce.model import Paper
 from penstock.reproduce.repairs import REPAIRS as KEYS
 from penstock.reproduce.repairs.claims import CLAIMS, back_key
 from penstock.reproduce.repairs.exhibits import EXHIBITS
 from penstock.reproduce.repairs.scenarios import AMECN, NRED, RARED, RED_AT, Repair, names
-from penstock.reproduce.words import held, minus
-from penstock.show.numbers import spread
-
-Found = Mapping[str, Finding]
+from penstock.reproduce.words import held
+from penstock.reproduce.worth import BETTER, TODAY, WORSE, Found, asked, number, standing
 
 # ---- why each repair is what it is
 
@@ -76,17 +74,6 @@ SAID: Mapping[str, tuple[str, str]] = {
 }
 
 
-def asked(found: Found, exhibit: str, measure: str, other: str) -> Finding | None:
-    """Returns what was found of a measure against another discipline; `None` where it was not asked."""
-    finding = found.get(f"{exhibit}.{measure}-{other.lower()}")
-    return None if finding is None or finding.estimate is None else finding
-
-
-def number(finding: Finding, unit: str) -> str:
-    """Returns the mean over the points with its interval: `"−7.9 ± 2.9 %"`."""
-    return minus(f"{finding.estimate:+.1f}{spread(finding.interval, 1)} {unit}")
-
-
 def beside(found: Found, exhibit: str, other: str) -> str:
     """Returns the means over the points by every measure, and at how many points each is better."""
     parts = []
@@ -101,32 +88,6 @@ def over(found: Found, repair: Repair, exhibit: str, said: str) -> str:
     """Returns a paragraph over an exhibit: the original, RED, PIE and CoDel in turn."""
     parts = [part for other in (repair.original, "RED", *TODAY) if (part := beside(found, exhibit, other))]
     return f"**{said}** {repair.name} has, {'; '.join(parts)}." if parts else ""
-
-
-#: What a router has at hand today.
-TODAY = ("PIE", "CoDel")
-
-BETTER, WORSE, ALIKE, TRADES = "better than", "worse than", "not to be told from", "neither better nor worse than"
-
-
-def standing(found: Found, other: str) -> str | None:
-    """Returns whether delay and goodput, in the mean over the range, are better or worse than another's.
-
-    Better: one is, and the other is not worse. A mean counts where its whole interval does.
-    """
-    delay, goodput = (asked(found, "range", measure, other) for measure in ("delay", "goodput"))
-    if delay is None or goodput is None:
-        return None
-    signs = {_sign(delay) * -1, _sign(goodput)}
-    if signs == {0}:
-        return ALIKE
-    return TRADES if signs == {-1, 1} else BETTER if 1 in signs else WORSE
-
-
-def _sign(finding: Finding) -> int:
-    if finding.low is None or finding.high is None:
-        return 0
-    return 1 if finding.low > 0 else -1 if finding.high < 0 else 0
 
 
 def judged(found: Found, repair: Repair) -> str:
