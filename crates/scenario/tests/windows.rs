@@ -112,7 +112,8 @@ fn named<V>(table: &'static [Of<V>], values: &[Option<f64>]) -> Values {
 fn places(config: &Config, r: &RunResult) -> Vec<Place> {
     let flows: Vec<Values> = r.flows.iter().map(|f| f.named().collect()).collect();
     let goodputs = |of: &dyn Fn(usize) -> bool| {
-        let mine = flows.iter().enumerate().filter(|(i, _)| of(*i));
+        let lasts = |i: usize| !config.flows[i].open_loop;
+        let mine = flows.iter().enumerate().filter(|(i, _)| of(*i) && lasts(*i));
         mine.filter_map(|(_, f)| f["goodput_bps"]).collect::<Vec<_>>()
     };
     let place = |name: String, values, goodputs| Place { name, values, goodputs };

@@ -77,6 +77,11 @@ pub fn scenario(bytes: &[u8]) -> String {
             link.push(format!("{key} = {}", loss(c)));
         }
     }
+    let jitter = ["jitter", "reverse_jitter"]
+        .map(|key| c.once_in(8).then(|| link.push(format!("{key} = {}", jitter(c)))).is_some());
+    if jitter.contains(&true) && c.once_in(2) {
+        link.push("reorder = true".into());
+    }
     for key in ["bleach", "reverse_bleach"] {
         if c.once_in(8) {
             link.push(format!("{key} = true"));
@@ -110,7 +115,9 @@ pub fn scenario(bytes: &[u8]) -> String {
     } else {
         vec![]
     };
-    fastest = steps.iter().flatten().copied().fold(fastest, f64::max);
+    let back: Vec<f64> =
+        if c.once_in(8) { (0..2).map(|_| c.log(64e3, 1e9)).collect() } else { vec![] };
+    fastest = steps.iter().flatten().chain(&back).copied().fold(fastest, f64::max);
     let duration = (PACKETS * 8.0 * smallest / fastest).clamp(1e-3, 3.0);
     if !steps.is_empty() {
         let gap = duration / (steps.len() + 1) as f64;
@@ -126,6 +133,12 @@ pub fn scenario(bytes: &[u8]) -> String {
             })
             .collect();
         link.push(format!("schedule = [{}]", list.join(", ")));
+    }
+    if let [one, other] = back[..] {
+        let every = time(duration * c.log(0.01, 0.5));
+        link.push(format!(
+            "reverse_schedule = {{ cycle = [\"{one:.0} bit/s\", \"{other:.0} bit/s\"], every = {every} }}"
+        ));
     }
     if let Some((file, _)) = trace {
         link.push(format!("schedule = {{ mahimahi = '{file}' }}"));
@@ -186,7 +199,7 @@ pub fn scenario(bytes: &[u8]) -> String {
     for t in &traffic {
         let _ = writeln!(body, "[[traffic]]\nkind = \"{}\"\n{}", t.kind, t.keys);
         let start = if t.late { c.unit() * 0.8 } else { 0.0 };
-        match c.below(4) {
+        match if t.open { 3 } else { c.below(4) } {
             0 => {
                 let _ = writeln!(
                     body,
@@ -227,6 +240,18 @@ fn delays(c: &mut Choices) -> String {
         0 => delay(c),
         1 => format!("{{ uniform = [{}, {}] }}", time(c.log(1e-6, 1e-3)), time(c.log(1e-3, 0.2))),
         _ => format!("{{ spread = [{}, {}] }}", time(c.log(1e-6, 1e-3)), time(c.log(1e-3, 0.2))),
+    }
+}
+
+/// What a delay is longer than the link says: now and then by many packets' times.
+fn jitter(c: &mut Choices) -> String {
+    let (low, high) = (time(c.log(1e-7, 1e-4)), time(c.log(1e-4, 0.1)));
+    match c.below(5) {
+        0 => format!("{{ constant = {high} }}"),
+        1 => format!("{{ uniform = [{low}, {high}] }}"),
+        2 => format!("{{ exponential = {low} }}"),
+        3 => format!("{{ pareto = {{ shape = 1.3, mean = {low} }} }}"),
+        _ => format!("{{ empirical = [[{low}, 0.9], [{high}, 1]] }}"),
     }
 }
 
@@ -336,6 +361,8 @@ struct Entry {
     keys: String,
     late: bool,
     stops: bool,
+    /// Its transfers begin whatever became of those before.
+    open: bool,
     /// Bytes of its packets on the wire, about.
     wire: f64,
 }
@@ -346,11 +373,17 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
     let mut keys = String::new();
     let flows = 1 + c.below(6);
     let wire;
+    let mut open = false;
     if matches!(kind, "ftp" | "web" | "video") {
         let segment = c.whole(40.0, 9000.0);
         wire = segment as f64 + 40.0;
         let tcp = VARIANTS[c.below(VARIANTS.len())].name;
-        let ecn = if tcp == "vegas" { "off" } else { c.pick(&["off", "classic"]) };
+        let ecn = match tcp {
+            "vegas" => "off",
+            "dctcp" => c.pick(&["classic", "accecn", "sce"]),
+            "prague" => "accecn",
+            _ => c.pick(&["off", "classic"]),
+        };
         let window = c.whole(1.0, 500.0);
         let _ = writeln!(
             keys,
@@ -358,7 +391,9 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
         );
         for p in PARAMS.iter().filter(|p| !["tcp", "ecn", "segment", "window"].contains(&p.name)) {
             if c.once_in(8) {
-                let _ = writeln!(keys, "{} = {}", p.name, value(c, p, (1e-3, 3.0)));
+                // Not below any `min_rto`.
+                let span = if p.name == "max_rto" { (3.0, 60.0) } else { (1e-3, 3.0) };
+                let _ = writeln!(keys, "{} = {}", p.name, value(c, p, span));
             }
         }
         if kind == "ftp" && c.once_in(3) {
@@ -372,6 +407,15 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
                 ),
                 _ => writeln!(keys, "bytes = \"{size} B\""),
             };
+            open = c.once_in(3);
+            if open {
+                let often = match c.below(2) {
+                    // Of the smallest as many as of those with a thousand bytes.
+                    0 => format!("load = {}", c.log(1e-3, 1.0) * (size as f64 / 1e3).min(1.0)),
+                    _ => format!("rate = \"{} /s\"", c.log(1.0, 300.0)),
+                };
+                let _ = writeln!(keys, "arrivals = {{ poisson = {{ {often} }} }}");
+            }
         }
         if kind == "video" {
             let low = (rate * c.log(1e-3, 1.0) / flows as f64).max(1.0);
@@ -435,7 +479,7 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
             }
         }
     }
-    if kind != "web" {
+    if kind != "web" && !open {
         let _ = writeln!(keys, "flows = {flows}");
     }
     if nodes > 0 {
@@ -447,7 +491,7 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
     } else if hops > 1 && c.once_in(2) {
         let _ = writeln!(keys, "from = \"R{}\"", c.below(hops));
     }
-    Entry { kind, keys, late: c.once_in(3), stops: c.once_in(3), wire }
+    Entry { kind, keys, late: c.once_in(3), stops: c.once_in(3), open, wire }
 }
 
 /// Keys of a web entry that fetches as a browser does; half of them do.
