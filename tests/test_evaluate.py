@@ -395,6 +395,47 @@ def test_every_question_says_its_rule_and_needs_scenarios_that_exist() -> None:
         assert q.text.endswith("?")
 
 
+class Asked:
+    """Numbers that only say where they were asked for."""
+
+    def __init__(self) -> None:
+        self.places: set[Where] = set()
+        self.seeds: dict[Where, list[int]] = {}
+
+    def number(self, where: Where, *_: object, **__: object) -> Array:
+        self.places.add(where)
+        return np.ones(2)
+
+    metric = group = quantile = number
+
+    def over_time(self, where: Where, *_: object) -> list[tuple[Array, Array]]:
+        self.places.add(where)
+        return []
+
+    def rate_bps(self, where: Where) -> float:
+        self.places.add(where)
+        return 1e7
+
+
+def test_a_quick_evaluation_asks_of_the_forms_that_it_runs() -> None:
+    """And the questions beyond it ask of others, in the scenarios that they need."""
+    for question in QUESTIONS:
+        asked = Asked()
+        question.ask(asked, "red")  # type: ignore[arg-type]
+        firsts = {rfc.experiment(key).variants[0].key for key in question.needs}
+        first = all(each.variant in firsts and not each.ecn for each in asked.places)
+        assert {each.experiment for each in asked.places} <= set(question.needs), question.key
+        assert first is not question.beyond_quick or question.key == "tuning", question.key
+
+
+def test_figures_show_the_forms_that_there_are() -> None:
+    asked = Asked()
+    asked.seeds = {Where("droptail", key, rfc.experiment(key).variants[0].key): [1] for key in ("bbr", "rtt-fairness")}
+    assert [ax.get_title("left") for ax in figures.bbr(asked, ["droptail", "red"]).axes] == ["Beside BBR"]  # type: ignore[arg-type]
+    names = ["droptail", *every_kind()[1:9]]
+    assert [ax.get_title("left") for ax in figures.round_trips(asked, names).axes] == ["5 ms"]  # type: ignore[arg-type]
+
+
 class Series:
     """Series that a test makes up: traffic group → times and values, of one run."""
 

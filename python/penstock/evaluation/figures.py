@@ -12,7 +12,7 @@ import numpy as np
 from penstock.evaluation.candidates import BASELINE
 from penstock.evaluation.numbers import Array, Numbers
 from penstock.evaluation.points import Where
-from penstock.evaluation.rfc import experiment
+from penstock.evaluation.rfc import Variant, experiment
 from penstock.runs.measures import QUANTILES
 from penstock.show import canvas, labels, style, ticks
 
@@ -206,17 +206,24 @@ def delays(numbers: Numbers, names: Sequence[str]) -> Figure:
     return figure
 
 
+def _ran(numbers: Numbers, key: str) -> list[Variant]:
+    """Returns the forms of a scenario that there are runs of."""
+    return [each for each in experiment(key).variants if Where(BASELINE, key, each.key) in numbers.seeds]
+
+
 def round_trips(numbers: Numbers, names: Sequence[str]) -> Figure:
     """Draws the goodput of both categories over the second one's round trip (6.2)."""
-    of = experiment("rtt-fairness")
+    key = "rtt-fairness"
+    shown = _ran(numbers, key)
     if len(names) > FEW:
-        return _shares(numbers, names)
+        few = [variant for variant in shown if variant.at in (5, 50, 200, 560)]
+        return _shares(numbers, names, key, 1, [(variant, variant.key) for variant in few])
     with style.context():
         figure, axes = _axes(2, (9.0, 3.2))
         for name, look in style.looks(names).items():
             for ax, group in zip(axes, (0, 1), strict=True):
-                found = [numbers.group(Where(name, of.key, v.key), group, "goodput_bps").mean() for v in of.variants]
-                at = [v.at or 0.0 for v in of.variants]
+                found = [numbers.group(Where(name, key, v.key), group, "goodput_bps").mean() for v in shown]
+                at = [v.at or 0.0 for v in shown]
                 ax.plot(
                     at, np.array(found) / 1e6, color=look.colour, ls=look.line, marker=look.marker, ms=4, label=name
                 )
@@ -232,23 +239,27 @@ def round_trips(numbers: Numbers, names: Sequence[str]) -> Figure:
     return figure
 
 
-def _shares(numbers: Numbers, names: Sequence[str]) -> Figure:
-    """Draws the share that the second category gets, at four of its round trips."""
-    of = experiment("rtt-fairness")
-    shown = [variant for variant in of.variants if variant.at in (5, 50, 200, 560)]
+def bbr(numbers: Numbers, names: Sequence[str]) -> Figure:
+    """Draws the share that CUBIC keeps beside as many flows of BBR."""
+    shown = [(variant, f"Beside {variant.key or 'BBR'}") for variant in _ran(numbers, "bbr")]
+    return _shares(numbers, names, "bbr", 0, shown)
+
+
+def _shares(
+    numbers: Numbers, names: Sequence[str], key: str, group: int, shown: Sequence[tuple[Variant, str]]
+) -> Figure:
+    """Draws the share that one of two traffic entries gets, in some forms of a scenario, each with its title."""
     with style.context():
         figure, axes = _row_axes(len(shown), names)
-        for ax, variant in zip(axes, shown, strict=True):
+        for ax, (variant, title) in zip(axes, shown, strict=True):
             found = {}
             for name in names:
-                first, second = (
-                    numbers.group(Where(name, of.key, variant.key), group, "goodput_bps") for group in (0, 1)
-                )
-                found[name] = 100 * float(np.mean(second / (first + second)))
+                both = [numbers.group(Where(name, key, variant.key), each, "goodput_bps") for each in (0, 1)]
+                found[name] = 100 * float(np.mean(both[group] / (both[0] + both[1])))
             ax.axvline(found[BASELINE], color=style.MUTED, lw=0.9)
             for row, name in enumerate(names):
                 ax.plot(found[name], row, "o", color=style.MUTED if name == BASELINE else style.look(0).colour, ms=5)
-            ax.set_title(variant.key)
+            ax.set_title(title)
             ax.set_xlabel("Share [%]")
             ax.set_xlim(0, 100)
     return figure
@@ -407,5 +418,14 @@ DRAWINGS: Sequence[Drawing] = (
         "Means of a second, over the runs.",
         needs=["capacity-slow"],
         draw=over_time("capacity-slow"),
+    ),
+    Drawing(
+        key="bbr",
+        section="RFC 9743",
+        title="Half of the flows BBR",
+        caption="What {half} flows of CUBIC keep of the goodput beside {half} of BBR; half would be their part. The "
+        "grey line is DropTail's.",
+        needs=["bbr"],
+        draw=bbr,
     ),
 )

@@ -246,6 +246,7 @@ _ASKED: Sequence[Question] = (
         rule=Above(1.0),
         of_droptail=True,
         needs=["rtt-fairness"],
+        beyond_quick=True,
     ),
     Question(
         key="fair",
