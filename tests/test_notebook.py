@@ -27,8 +27,19 @@ def test_the_worked_notebook_shows_what_is_stored(tmp_path: Path, monkeypatch: p
         notebook.write(NOTEBOOK)
     monkeypatch.chdir(tmp_path)
     stored = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
-    assert notebook.executed(NOTEBOOK) == stored
+    pictures = [taken(stored), taken(again := notebook.executed(NOTEBOOK))]
+    assert again == stored
+    for (drawn,) in pictures:
+        assert "<title>y: Queue [packets]; x: Time [s]</title>" in drawn
+        assert drawn.count(", seed 1<") == 3  # a panel for each discipline
+        assert len(drawn) < 30_000
     assert sum("text/html" in output.get("data", {}) for cell in stored for output in cell.get("outputs", ())) == 3
+
+
+def taken(cells: list[notebook.Cell]) -> list[str]:
+    """Takes out the cells' pictures and returns them: how they are written is up to matplotlib's version."""
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    return ["".join(output["data"].pop(notebook.PICTURE)) for output in outputs if notebook.PICTURE in output["data"]]
 
 
 def test_a_table_is_html_and_escapes_what_is_not() -> None:

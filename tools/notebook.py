@@ -1,7 +1,7 @@
 """Runs a notebook's cells without Jupyter: for its test, and to write its outputs again.
 
-A cell shows what it prints, and its last line as Jupyter does: as HTML where the object knows how.
-Of what is not text, the type alone is stored. Figures are drawn when the notebook is opened.
+A cell shows what it prints, and its last line as Jupyter does: as HTML or as a picture where the
+object knows how. Of its text, the type alone is stored; pictures are made small (`slim_svg.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from slim_svg import slim
+
 Cell = dict[str, Any]
+
+#: What Jupyter calls a picture of lines.
+PICTURE = "image/svg+xml"
 
 
 def executed(path: Path) -> list[Cell]:
@@ -41,8 +46,11 @@ def _outputs(source: str, number: int, names: dict[str, Any]) -> list[Cell]:
         outputs.append({"name": "stdout", "output_type": "stream", "text": text})
     if value is not None:
         data = {"text/plain": [f"<{type(value).__name__}>"]}
-        if hasattr(value, "_repr_html_"):
-            data["text/html"] = [value._repr_html_()]
+        # A figure of matplotlib's has one, and says nothing by it.
+        if (html := getattr(value, "_repr_html_", lambda: None)()) is not None:
+            data["text/html"] = [html]
+        if hasattr(value, "_repr_svg_"):
+            data[PICTURE] = slim(value._repr_svg_()).splitlines(keepends=True)
         outputs.append(
             {
                 "data": data,

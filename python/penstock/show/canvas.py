@@ -6,6 +6,7 @@ outside the data (`legend`), or where nothing else is drawn (`name_points`, `nam
 
 from __future__ import annotations
 
+import io
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -57,6 +58,12 @@ class Drawn(Figure):
         """Writes it, as matplotlib's own does."""
         with mpl.rc_context(self._style):
             super().savefig(*args, **kwargs)
+
+    def _repr_svg_(self) -> str:
+        """Returns the picture that a notebook shows and keeps."""
+        written = io.StringIO()
+        self.savefig(written, format="svg", metadata={"Date": None, "Description": style.described(self)})
+        return written.getvalue()
 
 
 def figure(width: float, height: float, size: Size = None) -> Drawn:
