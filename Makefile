@@ -184,7 +184,7 @@ crates: ## what `cargo publish` would send, packed and built as from the registr
 lab: ## docs/lab/index.html: the engine as WebAssembly in a page; needs Rust for wasm32-unknown-unknown
 	$(PYTHON) tools/lab.py
 
-mecn: ## target/release/penstock-mecn, multi-level ECN for the kernel's TCP (bpf/README.md); needs clang and libelf
+mecn: ## target/release/penstock-mecn and penstock-kernel, BPF programs for the kernel (bpf/README.md); needs clang and libelf
 	$(BPF_BUILD)
 
 test-long: setup ## hours: the same tests on many more random scenarios, Python's marked long, an hour of fuzzing

@@ -27,6 +27,7 @@ FLOORS = (
     {"runs"},
     {"sweeps", "emulation", "operators", "rl"},
     {"fluid"},  # it runs points of a sweep
+    {"kernel"},  # its numbers are reported as a router's
     {"validate"},
     {"evaluation"},
     {"tuning"},  # its page has the frame of `evaluation`'s

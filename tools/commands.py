@@ -54,6 +54,8 @@ DOCUMENTS = {
     "candidate `answer`, `value` and `minus_droptail`, which are estimates in that unit, and "
     "`differs_from_droptail`), `costs` (null for a discipline of one's own, which is timed at "
     "every call), `real`. With --list `scenarios`.",
+    "kernel": "`device`, `kind`, `values` (of `show`: the discipline's variables, the queue, the "
+    "counts), `parameters` (each as wanted and as used), `lost`, `scenario`.",
     "list": "The lists, or one list, or one entry of it.",
     "probe": "`aqm`, `queue` or `load` (the points), `shares` (of each time the share of "
     "packets for each level).",
@@ -87,14 +89,18 @@ DOCUMENTS_HEAD = (
 
 
 def commands() -> dict[str, tuple[click.Command, click.Context]]:
-    """Returns every command with a context to ask it in."""
+    """Returns every command, and each word of those that have some, with a context."""
     top = click.Context(program, info_name="penstock", **program.context_settings)
-    found = {name: program.get_command(top, name) for name in COMMANDS}
-    return {
-        name: (each, click.Context(each, info_name=name, parent=top))
-        for name, each in found.items()
-        if each is not None
-    }
+    found = {}
+    for name in COMMANDS:
+        each = program.get_command(top, name)
+        assert each is not None
+        found[name] = (each, click.Context(each, info_name=name, parent=top))
+        if isinstance(each, click.Group):
+            for word, part in each.commands.items():
+                context = click.Context(part, info_name=word, parent=found[name][1])
+                found[f"{name} {word}"] = (part, context)
+    return found
 
 
 def paragraphs(command: click.Command) -> list[str]:

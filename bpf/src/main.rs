@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use libbpf_rs::btf::{types::Struct, Btf};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{ErrorKind, Link, OpenObject, PrintLevel, ProgramMut};
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
@@ -22,8 +21,10 @@ use nix::sys::signalfd::SignalFd;
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/mecn.skel.rs"));
 }
+mod machine;
 mod tcx;
 
+use machine::{Facts, Failure};
 use skel::{MecnSkel, MecnSkelBuilder};
 
 /// The congestion control's name, in the kernel and for `iperf3 -C`.
@@ -81,27 +82,6 @@ fn beta(text: &str) -> Result<f64, String> {
 /// does.
 fn keep(beta: f64) -> u32 {
     ((1.0 - beta) * 65536.0 - 1e-6).ceil() as u32
-}
-
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error("{0}")]
-    Input(String),
-    /// This machine cannot run it.
-    #[error("cannot run here: {0}")]
-    Missing(String),
-    #[error("{0}")]
-    Other(String),
-}
-
-impl Failure {
-    fn status(&self) -> u8 {
-        match self {
-            Self::Other(_) => 1,
-            Self::Input(_) => 2,
-            Self::Missing(_) => 3,
-        }
-    }
 }
 
 fn main() -> ExitCode {
@@ -165,55 +145,14 @@ fn say(line: &str) -> Result<(), Failure> {
 
 /// Loads all programs, attaches none.
 fn load(storage: &mut MaybeUninit<OpenObject>, betas: [f64; 3]) -> Result<MecnSkel<'_>, Failure> {
-    if let Some(missing) = Facts::here().missing() {
-        return Err(Failure::Missing(missing.into()));
-    }
-    let refuses =
-        |e: libbpf_rs::Error| Failure::Missing(format!("the kernel refuses the BPF programs: {e}"));
+    Facts::here().missing(true)?;
+    let refuses = |e: libbpf_rs::Error| Failure::refused(&e);
     let mut open = MecnSkelBuilder::default().open(storage).map_err(refuses)?;
     let rodata = open.maps.rodata_data.as_mut().expect("the object has constants");
     for ((level, _), beta) in LEVELS.into_iter().zip(betas) {
         rodata.keep[level] = keep(beta);
     }
     open.load().map_err(refuses)
-}
-
-/// What the kernel and this process have of what is needed.
-struct Facts {
-    root: bool,
-    btf: bool,
-    struct_ops: bool,
-    tcx: bool,
-}
-
-impl Facts {
-    fn here() -> Self {
-        let btf = Path::new("/sys/kernel/btf/vmlinux")
-            .exists()
-            .then(Btf::from_vmlinux)
-            .and_then(Result::ok);
-        let has = |name| btf.as_ref().is_some_and(|btf| btf.type_by_name::<Struct>(name).is_some());
-        Self {
-            root: nix::unistd::geteuid().is_root(),
-            btf: btf.is_some(),
-            struct_ops: has("bpf_struct_ops_tcp_congestion_ops"),
-            tcx: has("tcx_link"),
-        }
-    }
-
-    fn missing(&self) -> Option<&'static str> {
-        [
-            (self.root, "not root: only root may load BPF programs"),
-            (self.btf, "no /sys/kernel/btf/vmlinux: a kernel with CONFIG_DEBUG_INFO_BTF is needed"),
-            (
-                self.struct_ops,
-                "no struct_ops for TCP: a kernel with CONFIG_BPF_JIT and CONFIG_BPF_SYSCALL is needed",
-            ),
-            (self.tcx, "no tcx: Linux 6.6 or newer with CONFIG_NET_XGRESS is needed"),
-        ]
-        .into_iter()
-        .find_map(|(here, reason)| (!here).then_some(reason))
-    }
 }
 
 /// Runs `work` in the network namespace, then comes back.
@@ -240,15 +179,7 @@ fn attach(
     device: &str,
     programs: [Option<&ProgramMut>; 2],
 ) -> Result<(), Failure> {
-    let index = nix::net::if_::if_nametoindex(device).map_err(|_| {
-        let devices = nix::net::if_::if_nameindex();
-        let names: Vec<_> =
-            devices.iter().flatten().map(|d| d.name().to_string_lossy().into_owned()).collect();
-        Failure::Input(format!(
-            "no device {device:?} in its network namespace, which has {}",
-            names.join(", ")
-        ))
-    })?;
+    let index = machine::device_index(device)?;
     for program in programs.into_iter().flatten() {
         let link = tcx::attach(program, index).map_err(|e| {
             Failure::Missing(format!("the kernel refuses a tcx program on {device}: {e}"))
@@ -306,21 +237,6 @@ fn counts(mecn: &MecnSkel<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_missing_is_named_in_this_order() {
-        let all = || Facts { root: true, btf: true, struct_ops: true, tcx: true };
-        assert_eq!(all().missing(), None);
-        let first_word =
-            |facts: Facts| facts.missing().unwrap().split(':').next().unwrap().to_owned();
-        assert_eq!(first_word(Facts { root: false, btf: false, ..all() }), "not root");
-        assert_eq!(
-            first_word(Facts { btf: false, struct_ops: false, tcx: false, ..all() }),
-            "no /sys/kernel/btf/vmlinux"
-        );
-        assert_eq!(first_word(Facts { struct_ops: false, ..all() }), "no struct_ops for TCP");
-        assert_eq!(first_word(Facts { tcx: false, ..all() }), "no tcx");
-    }
 
     #[test]
     fn windows_that_divide_evenly_do() {

@@ -29,6 +29,7 @@ COMMANDS = {
     "evaluate": "Judge disciplines by RFC 7928, with DropTail beside them.",
     "export": "Write the runs of a sweep as CSV.",
     "init": "Write a commented scenario to start from: NAME.toml.",
+    "kernel": "Put FILE's discipline into this machine's kernel.",
     "list": "List disciplines, TCPs, traffic, metrics, profiles.",
     "probe": "Hold the queue, and count what is marked and dropped.",
     "reproduce": "Reproduce the papers' figures, and judge their claims.",

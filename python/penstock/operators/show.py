@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from penstock.operators.config import Configuration
 from penstock.operators.model import Value
@@ -15,16 +16,21 @@ from penstock.show.table import Table
 def values_table(configuration: Configuration) -> Table:
     """Returns a table of each value, what the box makes of it, and why."""
     table = Table(f"{configuration.scenario.name} on {configuration.platform}: what the box will use")
+    values_rows(table, configuration.written.values)
+    return table
+
+
+def values_rows(table: Table, values: Iterable[Value]) -> None:
+    """Fills a table with each value, what is made of it, and why."""
     table.add_column("value")
     for header in ("wanted", "used", "error"):
         table.add_column(header, justify="right")
     table.add_column("why")
-    for each in configuration.written.values:
+    for each in values:
         wanted, used = (_number(number, each.unit) for number in (each.wanted, each.used))
         shown = f"{each.shown} = {used}" if each.shown else used
         why = each.why if each.error else ""
         table.add_row(each.name, wanted, shown, error_text(each), why)
-    return table
 
 
 def difference_table(configuration: Configuration) -> Table | None:
