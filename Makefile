@@ -33,7 +33,7 @@ SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
-.PHONY: help setup demo reproduce nearest evaluate answers picture stability hosts queues test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real kernel oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
+.PHONY: help setup demo reproduce papers-today nearest evaluate answers picture stability hosts queues test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real kernel oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -60,6 +60,9 @@ demo: setup ## the main job: five papers reproduced, a quick run; verdicts here,
 
 reproduce: setup ## the same in full, ten seeds: minutes
 	$(BIN)/penstock reproduce all --out out
+
+papers-today: setup ## every claim of the papers with Linux's and QUIC's hosts, too: docs/papers-today.md; ten minutes
+	$(BIN)/python tools/papers_today.py
 
 nearest: setup ## the joint readings that come nearest to the papers, searched anew: an hour; they ship with Penstock
 	$(BIN)/python tools/nearest.py

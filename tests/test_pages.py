@@ -12,9 +12,12 @@ import pytest
 import answers
 import evaluated
 import pages
+import papers_today
 import penstock as ps
 import tables
 from conftest import ROOT, Command
+from penstock.model.hosts import HOSTS
+from penstock.reproduce import papers
 from penstock.runs import probing
 from penstock.show import style
 from slim_svg import slim
@@ -61,6 +64,20 @@ def test_ten_answers_have_a_picture_and_a_number_that_its_command_prints() -> No
         axes = [re.sub(r"^[xy]: | [\[(].*|,.*", "", axis).lower() for axis in title.split("; ")]
         assert [axis for axis in axes if axis not in each.text.lower()] == [], "an axis is named near the picture"
     assert {each.picture for each in found} == {file.stem for file in (DOCS / "img/answers").iterdir()}
+
+
+def test_the_page_of_today_s_hosts_says_what_its_numbers_say() -> None:
+    text = (DOCS / "papers-today.md").read_text(encoding="utf-8")
+    listed = papers_today.read()
+    for name, of in (("papers", papers.KEYS), ("repairs", papers.REPAIRS)):
+        mine = [row for row in listed if row["paper"] in of]
+        again = tables.filled(text, f"tools/papers_today.py: {name}", papers_today.summary(mine))
+        again = tables.filled(again, f"tools/papers_today.py: {name}, changed", papers_today.changed(mine))
+        assert again == text, "stale: make papers-today"
+    judged = {(row["paper"], row["claim"]) for row in listed}
+    there = {(each.key, c.key) for each in papers.choose(("all",)) for c in each.claims if c.of == each.headline}
+    assert there <= judged
+    assert {row["hosts"] for row in listed} == {"paper", *HOSTS}
 
 
 def test_a_table_goes_between_its_marks() -> None:

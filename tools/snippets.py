@@ -48,7 +48,7 @@ SLOW = (
     "penstock evaluate red *",
     "penstock reproduce amecn*",
     "penstock reproduce repairs*",
-    "penstock reproduce --only repair*",
+    "penstock reproduce --only *",
     "penstock stability *--*",
     "penstock sweep scenarios/*",
     "penstock sweep --verify *",
