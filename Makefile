@@ -33,7 +33,7 @@ SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
-.PHONY: help setup demo reproduce papers-today nearest evaluate answers picture stability hosts queues test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real kernel oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
+.PHONY: help setup demo reproduce papers-today nearest evaluate answers picture stability hosts queues levels test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real kernel oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -85,6 +85,9 @@ hosts: setup ## what is published of today's senders, against runs: docs/hosts.m
 
 queues: setup ## what is published of today's queues, against runs: docs/queues.md; a minute
 	$(BIN)/python tools/queues.py
+
+levels: setup ## what a second level of congestion is worth, in full: docs/two-levels.md, its figures; minutes
+	$(BIN)/python tools/levels.py
 
 # Rust and Python go side by side, each on what the other leaves of two cores.
 SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=2 $(SYNC)

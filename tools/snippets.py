@@ -49,6 +49,7 @@ SLOW = (
     "penstock reproduce amecn*",
     "penstock reproduce repairs*",
     "penstock reproduce --only *",
+    "penstock reproduce levels*",
     "penstock stability *--*",
     "penstock sweep scenarios/*",
     "penstock sweep --verify *",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from penstock.model.hosts import HOSTS
 from penstock.reproduce import papers as papers_
 from penstock.reproduce.command import reproduce
 from penstock.reproduce.document import document_of
-from penstock.reproduce.model import LOOKS, QUICK_LOOKS, Settings
+from penstock.reproduce.levels import KEY as LEVELS
+from penstock.reproduce.model import LOOKS, QUICK_LOOKS, Paper, Settings
 from penstock.reproduce.nearest import anew
 from penstock.reproduce.papers import choose
 from penstock.reproduce.tables import findings_table, papers_table
@@ -30,7 +32,9 @@ from penstock.runs.execute import cores
     help="Only this exhibit and its claims, or this claim: amecn.fig9.",
 )
 @options.seeds(
-    "Runs of every case [default: 10, then up to 200 until a claim is decided].", None, click.IntRange(min=1)
+    "Runs of every case [default: 10, then up to 200 until a claim is decided; levels: 5, then up to 10].",
+    None,
+    click.IntRange(min=1),
 )
 @click.option("--quick", is_flag=True, help="5 seeds, and only the default reading: all papers in under a minute.")
 @click.option(
@@ -67,12 +71,12 @@ def command(
 ) -> int:
     """Reproduce the papers' figures, and judge their claims.
 
-    PAPER is amecn, rared, nred, rvd, red-at, or all, which is the default. It may also be repairs, which are this
-    project's: what mends the papers' disciplines, judged beside RED, PIE and CoDel. DIR/report.html says first what
-    holds and what does not. A second call runs only what is not kept in DIR/runs yet; after Ctrl-C the same command
-    goes on.
+    PAPER is amecn, rared, nred, rvd, red-at, or all, which is the default. It may also be what is this project's:
+    repairs, what mends the papers' disciplines, judged beside RED, PIE and CoDel; or levels, what a second level of
+    congestion is worth beside classic ECN, SCE and L4S. DIR/report.html says first what holds and what does not. A
+    second call runs only what is not kept in DIR/runs yet; after Ctrl-C the same command goes on.
     """
-    chosen = choose(("all", "repairs") if only_list and not papers and not only else papers, only)
+    chosen = choose(("all", "repairs", LEVELS) if only_list and not papers and not only else papers, only)
     if only_list and as_json:
         say(document_of(chosen, Settings(), ()))
         return 0
@@ -80,7 +84,7 @@ def command(
         draw(papers_table(chosen))
         return 0
     check_writable(out=out, timing=timing)
-    settings = Settings.of_seeds(seeds) if seeds else Settings(looks=QUICK_LOOKS if quick else LOOKS)
+    settings = Settings.of_seeds(seeds) if seeds else Settings(looks=QUICK_LOOKS if quick else _looks(chosen))
     settings = replace(settings.quickly(nearest) if quick else settings, hosts=tuple(dict.fromkeys(hosts)))
     try:
         with alone(as_json):
@@ -96,3 +100,9 @@ def command(
     if not as_json:
         say(str(done.page))
     return 0
+
+
+def _looks(chosen: Sequence[Paper]) -> Sequence[int]:
+    """Returns after how many seeds claims are judged: as what is chosen says where it is of one kind."""
+    found = {tuple(each.looks) for each in chosen}
+    return found.pop() if len(found) == 1 else LOOKS

@@ -218,6 +218,20 @@ class Nearest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """How a report begins that is of no papers.
+
+    title: the page's. text: what was done; `{seeds}` stands for how many. mark: what a mark is, up to the counts.
+    source: who claims what a mark is about.
+    """
+
+    title: str
+    text: str
+    mark: str
+    source: str = "paper"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
     """A paper's reproduction.
 
@@ -229,6 +243,8 @@ class Paper:
     readings: what the paper leaves open, where joint readings are to be searched.
     nearest: the joint reading that comes nearest to the paper, where a search has found one.
     headline: whose claims are counted; `"project"` for what is no paper but a repair of ours.
+    opening: how its report begins, where it is no paper; of several, all have the same.
+    looks: after how many seeds its claims are judged, where its runs are too dear for the usual.
     believe: returns one sentence that says what to believe of the paper. It takes the findings under
         the default reading (claim → finding); those of the nearest joint reading, where there is one,
         have `"@"` before their keys.
@@ -246,6 +262,8 @@ class Paper:
     readings: Readings[Any] | None = None
     nearest: Nearest | None = None
     headline: Whose = "paper"
+    opening: Opening | None = None
+    looks: Sequence[int] = LOOKS
     believe: Callable[[Mapping[str, Finding]], str] = field(default=lambda found: "")
     discussion: Callable[[Mapping[str, Finding]], str] = field(default=lambda found: "")
 

@@ -26,6 +26,7 @@ from penstock.reproduce.model import (
     Exhibit,
     Finding,
     MostBelow,
+    Opening,
     Paper,
     Settings,
     TableData,
@@ -154,6 +155,12 @@ class _Exhibit:
         return [claim for claim in self.claims if not claim.is_the_paper_s]
 
     @property
+    def source(self) -> str:
+        """Who claims what is counted."""
+        opening = self.claims[0].paper.opening
+        return opening.source if opening else "paper"
+
+    @property
     def alt(self) -> str:
         """Returns what came of it, in place of the drawing."""
         about = self.theirs or self.ours
@@ -279,6 +286,7 @@ def page(
         claims=claims,
         repairs=repairs,
         instead=_instead(sections) if repairs else None,
+        opening=_opening(papers),
         theirs=theirs,
         turned=sum(bool(claim.turned) for claim in theirs),
         counts=_counts([claim.found.verdict for claim in theirs]),
@@ -323,6 +331,12 @@ def _instead(sections: Sequence[_Section]) -> _Instead:
                 (line, worth.number(of, "%")) for line, of in ((delay, each.delay), (goodput, each.goodput))
             ]
     return _Instead(worth.instead(sides), list(dict.fromkeys(each.other for each in sides)), rows)
+
+
+def _opening(papers: Sequence[Paper]) -> Opening | None:
+    """Returns how the report begins where all of it is of one kind that is no paper."""
+    found = {paper.opening for paper in papers}
+    return found.pop() if len(found) == 1 else None
 
 
 #: Width and height of a strip, its ends' distance from the edge, and half the height of a threshold, in pixels.

@@ -14,10 +14,9 @@ from penstock.reproduce.comparisons import (
     Comparison,
     Values,
     at_equal,
-    difference,
     of_one_case,
-    percent_at_each,
 )
+from penstock.reproduce.levels import LOOKS
 from penstock.reproduce.levels import scenarios as at
 from penstock.reproduce.levels.exhibits import (
     DOWNLOADS,
@@ -27,14 +26,15 @@ from penstock.reproduce.levels.exhibits import (
     PAGE,
     RATING,
     USED,
+    moderate_share,
     per_flow_ratio,
 )
 from penstock.reproduce.measures import DELAY, LOSS, Measure
 from penstock.reproduce.model import Claim, Numbers, Rule
 from penstock.reproduce.runs import Labels, Quantity, Runs, bounds, within
 
-#: How many seeds a claim takes at most.
-MOST = 10
+#: How many seeds a claim takes at most: the last look, or the first where runs are dear.
+LONG, MOST = LOOKS
 
 #: Places where a packet takes less than the millisecond that L4S aims at.
 FAST = tuple(name for name, place in at.PLACES.items() if place.rate_mbps >= 20)
@@ -83,7 +83,7 @@ def expected_at_places() -> Iterator[Claim]:
         paper_value="fewer",
         place="RFC 8087, section 2.1",
         rule=Below(),
-        most=MOST,
+        most=LONG,
     )
     yield _versus("CoDel", "CoDel, drops").percent(
         GOODPUT,
@@ -93,16 +93,15 @@ def expected_at_places() -> Iterator[Claim]:
         paper_value="more",
         place="RFC 8087, section 2.1",
         rule=Above(-1.0),
-        most=MOST,
+        most=LONG,
     )
-    for key, measure, most_ms, place in (
-        ("mean", DELAY, 1.0, "RFC 9330, section 1: less than a millisecond on average"),
-        ("p99", P99, 2.0, "RFC 9330, section 1: 1 to 2 ms at the 99th percentile"),
+    for key, said, measure, most_ms, place in (
+        ("mean", "mean", DELAY, 1.0, "RFC 9330, section 1: less than a millisecond on average"),
+        ("p99", "99th percentile of the", P99, 2.0, "RFC 9330, section 1: 1 to 2 ms at the 99th percentile"),
     ):
         yield Claim(
             key=f"places.l4s-{key}",
-            text=f"With Prague through DualPI2 the {'mean' if key == 'mean' else '99th percentile of the'} queueing delay is "
-            f"below {most_ms:g} ms from 20 Mbit/s on.",
+            text=f"With Prague through DualPI2 the {said} queueing delay is below {most_ms:g} ms from 20 Mbit/s on.",
             exhibit="places",
             paper_value=f"{most_ms:g} ms",
             place=place,
@@ -110,7 +109,7 @@ def expected_at_places() -> Iterator[Claim]:
             cases=at.places(l4s, at=FAST),
             values=at_each("place", measure.quantity, 1e3, aqm=l4s),
             rule=Below(most_ms),
-            most=MOST,
+            most=LONG,
         )
     yield _versus(l4s, "CoDel").difference(
         USED,
@@ -120,7 +119,7 @@ def expected_at_places() -> Iterator[Claim]:
         paper_value="as much",
         place="RFC 9332, abstract: without compromising link utilization",
         rule=Above(-2.0),
-        most=MOST,
+        most=LONG,
     )
     yield _versus(l4s, "CoDel").difference(
         LOSS,
@@ -130,7 +129,7 @@ def expected_at_places() -> Iterator[Claim]:
         paper_value="next to none",
         place="RFC 9330, section 1",
         rule=Below(0.01),
-        most=MOST,
+        most=LONG,
     )
     yield _versus("SCE", "CoDel").difference(
         DELAY,
@@ -139,17 +138,17 @@ def expected_at_places() -> Iterator[Claim]:
         paper_value="shorter",
         place="draft-morton-tsvwg-sce-04, section 1",
         rule=Below(),
-        most=MOST,
+        most=LONG,
     )
     yield _versus("SCE", "CoDel").difference(
         USED,
         key="places.sce-used",
-        text="SCE uses what CUBIC's sawtooth leaves through CoDel: at least as much of the link at each place, less one "
-        "point.",
+        text="SCE uses what CUBIC's sawtooth leaves through CoDel: at least as much of the link at each place, less "
+        "one point.",
         paper_value="almost all that is left",
         place="J. Morton, ecn-sane, 10 July 2019",
         rule=Above(-1.0),
-        most=MOST,
+        most=LONG,
     )
     one = "1 Gbit/s, 10 ms, 1 flow"
     yield _versus("Step, DCTCP", "DropTail", [one]).percent(
@@ -161,7 +160,7 @@ def expected_at_places() -> Iterator[Claim]:
         printed=-90.0,
         place="Alizadeh et al. 2010, abstract",
         rule=Below(-80.0),
-        most=MOST,
+        most=LONG,
     )
     yield _versus("Step, DCTCP", "DropTail", [one]).difference(
         USED,
@@ -170,7 +169,7 @@ def expected_at_places() -> Iterator[Claim]:
         paper_value="the same or better",
         place="Alizadeh et al. 2010, abstract",
         rule=Above(-1.0),
-        most=MOST,
+        most=LONG,
     )
     for key, measure, percent, rule, said, value in (
         ("loss", LOSS, False, Below(), "loses fewer packets than RED with ECN at each place", "fewer"),
@@ -191,7 +190,7 @@ def expected_at_places() -> Iterator[Claim]:
             paper_value=value,
             place="Durresi et al. 2001 and 2007 (IPSJ), abstracts",
             rule=rule,
-            most=MOST,
+            most=LONG,
         )
     yield _versus("MECN", "RED", SEVERAL).difference(
         JAIN,
@@ -200,7 +199,7 @@ def expected_at_places() -> Iterator[Claim]:
         paper_value="better fairness",
         place="Durresi et al. 2001, abstract",
         rule=Above(),
-        most=MOST,
+        most=LONG,
     )
 
 
@@ -211,8 +210,8 @@ _RATIOS: Sequence[tuple[str, tuple[str, str, int], str, float | None, Rule, str]
     ("prague-codel-10", ("Prague", "CoDel", 10), "7.5 : 1", 7.5, Within(3.75, 15), "heistp/sce-l4s-bakeoff 2019, 3"),
     ("prague-fq", ("Prague", "FQ-CoDel", 20), "1.03 : 1", 1.03, Within(0.9, 1.1), "heistp/l4s-tests 2020, scenario 1"),
     ("prague-dualpi2", ("Prague", "DualPI2, Prague", 20), "1 : 1", 1.0, Within(0.5, 2), "RFC 9332, section 1.4"),
-    ("sce-codel", ("Reno-SCE", "CoDel", 10), "1.5 : 1", 1.5, Within(1.0, 2.25), "heistp/sce-l4s-bakeoff 2019, 3"),
-    ("sce-own", ("Reno-SCE", "SCE", 10), "dominated by CUBIC", None, Below(0.5), "heistp/sce-l4s-bakeoff 2019, 1"),
+    ("sce-codel", ("SCE", "CoDel", 10), "1.5 : 1", 1.5, Within(1.0, 2.25), "heistp/sce-l4s-bakeoff 2019, 3"),
+    ("sce-own", ("SCE", "SCE", 10), "dominated by CUBIC", None, Below(0.5), "heistp/sce-l4s-bakeoff 2019, 1"),
 )
 
 
@@ -222,8 +221,8 @@ def expected_of_two() -> Iterator[Claim]:
         new, queue, trip = case
         yield Claim(
             key=f"published.{key}",
-            text=f"One flow of {new} has the published multiple of a CUBIC flow's goodput through {at.queue_name(queue)} at "
-            f"50 Mbit/s and {trip} ms.",
+            text=f"One flow of {new} has the published multiple of a CUBIC flow's goodput through "
+            f"{at.queue_name(queue)} at 50 Mbit/s and {trip} ms.",
             exhibit="published",
             paper_value=value,
             place=place,
@@ -281,7 +280,8 @@ def expected_elsewhere() -> Iterator[Claim]:
     )
     yield Claim(
         key="changes.l4s-loss",
-        text="After the rate falls to a quarter Prague through DualPI2 loses next to nothing: below a tenth of a percent.",
+        text="After the rate falls to a quarter Prague through DualPI2 loses next to nothing: below a tenth of a "
+        "percent.",
         exhibit="changes",
         paper_value="next to none",
         place="RFC 9330, section 1",
@@ -305,7 +305,8 @@ def expected_elsewhere() -> Iterator[Claim]:
     prague = Comparison(cases=at.Bufferbloat(), ours="Prague", theirs="CUBIC", series="senders", along=None)
     yield prague.claim(
         key="hidden.prague-droptail",
-        text="Where nothing marks, Prague is a Reno: it delivers what CUBIC delivers through DropTail, within ten percent.",
+        text="Where nothing marks, Prague is a Reno: it delivers what CUBIC delivers through DropTail, within ten "
+        "percent.",
         paper_value="as Reno",
         place="RFC 9331, section 4.3",
         unit="% of that with CUBIC",
@@ -323,7 +324,8 @@ def expected_elsewhere() -> Iterator[Claim]:
     yield milder.percent(
         GOODPUT,
         key="folded.milder",
-        text="A mark that takes 20 % of Reno's window instead of 50 % gives more goodput at each place, with one level.",
+        text="A mark that takes 20 % of Reno's window instead of 50 % gives more goodput at each place, with one "
+        "level.",
         paper_value="more",
         place="RFC 8511, section 3.1",
         rule=Above(),
@@ -377,28 +379,43 @@ def asked_at_places() -> Iterator[Claim]:
                 cases=at.places(name),
                 values=middle(at_each("place", measure.quantity, measure.scale, aqm=name)),
                 rule=None,
-                most=MOST,
+                most=LONG,
             )
-    for ours, theirs in AGAINST.items():
+    yield Claim(
+        key="places.moderate",
+        text="How many of MECN's marks are moderate.",
+        exhibit="places",
+        paper_value="asked",
+        of="project",
+        unit="%",
+        cases=at.places("MECN"),
+        values=at_each("place", moderate_share, 100),
+        rule=None,
+        most=LONG,
+    )
+    for ours, theirs in (*AGAINST.items(), ("MECN", "CoDel")):
         for what, measure, rule in (("delay", DELAY, Below()), ("goodput", GOODPUT, Above(-1.0))):
             yield _versus(ours, theirs).percent(
                 measure,
                 key=f"places.{what}-{key_of(ours)}-{key_of(theirs)}",
-                text=f"{ours} has {'a lower mean delay' if what == 'delay' else 'at most one percent less goodput'} than "
-                f"{theirs} at each place.",
+                text=f"{ours} has {_BETTER[what]} than {theirs} at each place.",
                 paper_value="asked",
                 of="project",
                 rule=rule,
-                most=MOST,
+                most=LONG,
             )
 
 
+_BETTER = {"delay": "a lower mean delay", "goodput": "at most one percent less goodput"}
 _WORDS = {
     "delay": "the mean delay",
     "p99": "the 99th percentile of the delay",
     "used": "what is used of the link",
     "loss": "what is lost",
 }
+
+
+_EQUAL = {"delay": "a lower delay at equal use of the link", "used": "more use of the link at equal delay"}
 
 
 def asked_of_the_plane() -> Iterator[Claim]:
@@ -408,8 +425,8 @@ def asked_of_the_plane() -> Iterator[Claim]:
             for what, x, y, rule in (("delay", USED, DELAY, Below()), ("used", DELAY, USED, Above())):
                 yield Claim(
                     key=f"plane.{what}-{key_of(ours)}-{key_of(theirs)}-{at.PLACES[place].rate_mbps}",
-                    text=f"{ours} has {'a lower delay at equal use of the link' if what == 'delay' else 'more use of the link at equal delay'} "
-                    f"than {theirs} at {place}: the mean over the range that both lines share.",
+                    text=f"{ours} has {_EQUAL[what]} than {theirs} at {place}: the mean over the range that both lines "
+                    "share.",
                     exhibit="plane",
                     paper_value="asked",
                     of="project",
@@ -431,6 +448,9 @@ def _between(x: Measure, y: Measure, ours: str, theirs: str) -> Values:
     return values
 
 
+_AFTER = {"p99": "a lower 99th percentile of the delay", "used": "at most a point less of the link in use"}
+
+
 def asked_of_changes() -> Iterator[Claim]:
     """Yields the peak and what is carried after every change, beside the nearest classic signal."""
     for change in at.CHANGES:
@@ -442,9 +462,7 @@ def asked_of_changes() -> Iterator[Claim]:
                 yield versus.difference(
                     measure,
                     key=f"changes.{what}-{key_of(ours)}-{change.replace(' ', '-')}",
-                    text=f"In the ten seconds after the {change.replace('load ', 'load ')}, {ours} has "
-                    f"{'a lower 99th percentile of the delay' if what == 'p99' else 'at most a point less of the link in use'} "
-                    f"than {theirs}.",
+                    text=f"In the ten seconds after the {change}, {ours} has {_AFTER[what]} than {theirs}.",
                     paper_value="asked",
                     of="project",
                     rule=rule,
@@ -538,27 +556,31 @@ def asked_of_the_second_level() -> Iterator[Claim]:
                 series="level",
                 along="place",
             )
-            for what, measure, rule in (("delay", DELAY, Below()), ("goodput", GOODPUT, Above())):
+            for what, said, measure, rule in (
+                ("delay", "a lower delay", DELAY, Below()),
+                ("goodput", "more goodput", GOODPUT, Above()),
+            ):
                 yield versus.percent(
                     measure,
                     key=f"folded.{what}-{control.lower()}-{100 * cut:g}",
-                    text=f"Under {control} the two levels have {'a lower delay' if what == 'delay' else 'more goodput'} than "
-                    f"one level that takes {100 * cut:g} % at each place.",
+                    text=f"Under {control} the two levels have {said} than one level that takes {100 * cut:g} % at "
+                    "each place.",
                     paper_value="asked",
                     of="project",
                     rule=rule,
                     most=MOST,
                 )
-        for place in at.PLANE:
+        for name in at.FOLDED_AT:
+            place = at.PLACES[name]
             yield Claim(
-                key=f"folded.equal-{control.lower()}-{at.PLACES[place].rate_mbps}",
-                text=f"Under {control} the two levels deliver more at their delay than one level does, at {place}: over the "
-                "line between the two cuts whose delays are nearest on both sides.",
+                key=f"folded.equal-{control.lower()}-{place.rate_mbps}-{place.rtt_ms}",
+                text=f"Under {control} the two levels deliver more at their delay than one level does, at {place}: "
+                "over the line between the two cuts whose delays are nearest on both sides.",
                 exhibit="folded",
                 paper_value="asked",
                 of="project",
                 unit="% of one level's",
-                cases=at.Folded((control,), (place,)),
+                cases=at.Folded((control,), (name,)),
                 values=beside_one_level,
                 rule=Above(),
                 most=MOST,
@@ -568,8 +590,7 @@ def asked_of_the_second_level() -> Iterator[Claim]:
         yield ramp.percent(
             measure,
             key=f"ramp.{what}",
-            text=f"The ramp gives SCE's senders {'a lower delay' if what == 'delay' else 'at most one percent less goodput'} "
-            "at each place.",
+            text=f"The ramp gives SCE's senders {_BETTER[what]} at each place.",
             paper_value="asked",
             of="project",
             rule=rule,

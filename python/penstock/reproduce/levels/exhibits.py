@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.judging.estimate import FROM_ZERO, Estimate
+from penstock.judging.estimate import FROM_ZERO, SHARE, Estimate
 from penstock.reproduce import draw
 from penstock.reproduce.levels import scenarios as at
 from penstock.reproduce.measures import DELAY, LOSS, Measure
@@ -40,6 +40,13 @@ def per_flow_ratio(run: Run) -> float | None:
         for group, table in zip(run.groups[:2], run.scenario.resolved["traffic"], strict=True)
     )
     return ours / theirs if theirs else math.inf
+
+
+@within(SHARE)
+def moderate_share(run: Run) -> float | None:
+    """Returns the share of moderate marks among all marks; `None` where nothing is marked."""
+    incipient, moderate = (run.metrics[f"marks_{level}"] or 0.0 for level in ("incipient", "ce"))
+    return moderate / (incipient + moderate) if incipient + moderate else None
 
 
 @within((0.0, 93.2))
@@ -123,6 +130,7 @@ class Strip:
     """A panel with a row for each signal and a dot with its interval in it.
 
     labels: which of the runs. along: a label, for each value of which the row has a fainter dot; the median is strong.
+    limits: of the axis. What is beyond stands at its end.
     """
 
     measure: Measure
@@ -130,7 +138,7 @@ class Strip:
     title: str = ""
     along: str = ""
     log: bool = False
-    limits: draw.Limits = (None, None)
+    limits: tuple[float, float] = (0.0, 100.0)
 
 
 def strips(runs: Runs, panels: Sequence[Strip], columns: int, names: Sequence[str] = at.NAMES) -> Figure:
@@ -156,16 +164,17 @@ def _strip(ax: Axes, runs: Runs, panel: Strip, names: Sequence[str]) -> None:
         part = runs.where(aqm=name, **panel.labels)
         if panel.along:
             means = [part.estimate(of.quantity, **{panel.along: x}).mean for x in part.labels(panel.along)]
-            there = [scale * x for x in means if x is not None]
-            ax.plot(there, [row] * len(there), "o", color=own.colour, alpha=0.35, ms=4, mew=0, clip_on=False)
-            ax.plot([np.median(there)], [row], "|", color=own.colour, ms=12, mew=2.2, clip_on=False)
+            there = np.clip([scale * x for x in means if x is not None], *panel.limits)
+            ax.plot(there, [row] * len(there), "o", color=own.colour, alpha=0.35, ms=4, mew=0)
+            ax.plot([np.median(there)], [row], "|", color=own.colour, ms=12, mew=2.2)
         else:
             found = part.estimate(of.quantity)
             if found.mean is None or not math.isfinite(found.mean):
                 continue
             low, high = (found.mean if end is None else end for end in (found.low, found.high))
-            ax.plot([scale * low, scale * high], [row, row], "-", color=own.colour, lw=1.6, clip_on=False)
-            ax.plot([scale * found.mean], [row], "o", color=own.colour, ms=4.5, clip_on=False)
+            low, mean, high = np.clip([scale * low, scale * found.mean, scale * high], *panel.limits)
+            ax.plot([low, high], [row, row], "-", color=own.colour, lw=1.6)
+            ax.plot([mean], [row], "o", color=own.colour, ms=4.5)
     if panel.log:
         ax.set_xscale("log")
         ticks.plain(ax.xaxis)
@@ -229,8 +238,8 @@ def show_crowd(runs: Runs) -> Figure:
             _ratios(ax)
             ax.set(title=f"{new} beside CUBIC", xlabel=f"flows of {new} [%]")
             ax.set_xticks([10 * int(p) for p in part.labels("part")])
-            ax.legend(loc="upper right", fontsize=8)
-        axes[0].set_ylabel(RATIO.axis)
+            ax.legend(loc="best", fontsize=8)
+        axes[0].set_ylabel("goodput of a flow : of a neighbour")
     return made
 
 
@@ -240,8 +249,8 @@ def show_pairs(runs: Runs) -> Figure:
         made = draw.figure(8.6, 3.7)
         axes = made.subplots(1, 2, sharey=True)
         for ax, queue in zip(axes, ("CoDel", "its own"), strict=True):
-            for i, new in enumerate(at.NEW):
-                own = style.look(i)
+            for new in at.NEW:
+                own = look(at.PAIR_OWN[new])
                 points = runs.curve("rate", per_flow_ratio, new=new, queue=queue)
                 x = [p for p, _ in points]
                 ends = [[each.mean if end is None else end for end in (each.low, each.high)] for _, each in points]
@@ -253,9 +262,9 @@ def show_pairs(runs: Runs) -> Figure:
             ax.set_xticks(at.PAIR_MBPS, [f"{rate:g}" for rate in at.PAIR_MBPS])
             ax.minorticks_off()
             _ratios(ax)
-            where = "one CoDel queue with classic ECN" if queue == "CoDel" else "the new kind's own queue"
-            ax.set(title=f"Beside one CUBIC flow, {where}", xlabel="rate [Mbit/s]")
-        axes[0].set_ylabel(RATIO.axis)
+            where = "one CoDel queue, classic ECN" if queue == "CoDel" else "the new kind's own queue"
+            ax.set(title=where, xlabel="rate [Mbit/s]")
+        axes[0].set_ylabel("goodput : that of a CUBIC flow")
         axes[1].legend(loc="upper left", fontsize=8)
     return made
 
@@ -263,7 +272,7 @@ def show_pairs(runs: Runs) -> Figure:
 def _ratios(ax: Axes) -> None:
     """Makes the y axis one of ratios, with a line at equal shares."""
     ax.set_yscale("log")
-    ax.set_ylim(0.01, 100)
+    ax.set_ylim(0.005, 200)
     ax.set_yticks([0.01, 0.1, 1, 10, 100], ["1:100", "1:10", "1", "10:1", "100:1"])
     ax.minorticks_off()
     ax.axhline(1, color=style.MUTED, lw=0.8)
@@ -276,7 +285,7 @@ def show_folded(runs: Runs) -> Figure:
     """Draws a panel for each control and place: one level's cuts as a curve, the two levels as a mark."""
     with style.context():
         controls, held = (([str(x) for x in runs.labels(name)]) for name in ("tcp", "place"))
-        made = draw.figure(3.5 * len(held), 3.1 * len(controls))
+        made = draw.figure(3.2 * len(held), 3.1 * len(controls))
         grid = made.subplots(len(controls), len(held), squeeze=False)
         for row, control in zip(grid, controls, strict=True):
             for ax, place in zip(row, held, strict=True):
@@ -304,8 +313,9 @@ def _fold(ax: Axes, part: Runs) -> None:
     ax.annotate(
         at.TWO,
         (1e3 * (points[at.TWO][0].mean or 0), 1e-6 * (points[at.TWO][1].mean or 0)),
-        xytext=(5, 6),
+        xytext=(-6, 6),
         textcoords="offset points",
+        ha="right",
         fontweight="bold",
         color=two.colour,
     )
@@ -446,9 +456,9 @@ EXHIBITS = (
         title="Delay and use of the link at twelve places",
         cases=at.places(),
         show=_strips(
-            Strip(DELAY, {}, along="place", log=True, limits=(0.01, 300)),
-            Strip(P99, {}, along="place", log=True, limits=(0.01, 1000)),
-            Strip(USED, {}, along="place", limits=(0, 100)),
+            Strip(DELAY, {}, along="place", log=True, limits=(0.01, 1000)),
+            Strip(P99, {}, along="place", log=True, limits=(0.1, 1000)),
+            Strip(USED, {}, along="place", limits=(0, 103)),
             columns=3,
         ),
         caption="A dot is a place, the stroke the median over the places. Each is the mean over the seeds.",
@@ -481,7 +491,7 @@ EXHIBITS = (
         cases=at.OVER_CHANGES,
         show=_strips(
             *(Strip(P99, {"change": x}, title=x, log=True, limits=(1, 2000)) for x in at.CHANGES),
-            *(Strip(USED, {"change": x}, limits=(0, 100)) for x in at.CHANGES),
+            *(Strip(USED, {"change": x}, limits=(0, 103)) for x in at.CHANGES),
             columns=4,
         ),
         caption="20 Mbit/s and 50 ms. The load rises from 4 flows to 16, and falls back; the rate falls to 5 Mbit/s, "
@@ -499,9 +509,9 @@ EXHIBITS = (
         title="A home: calls, pages and downloads",
         cases=at.AtHome(),
         show=_strips(
-            Strip(RATING, {}, limits=(0, 95)),
-            Strip(PAGE, {}, limits=(0, None)),
-            Strip(DOWNLOADS, {}, limits=(0, None)),
+            Strip(RATING, {}, limits=(70, 95)),
+            Strip(PAGE, {}, limits=(0, 1.2)),
+            Strip(DOWNLOADS, {}, limits=(0, 12)),
             columns=3,
         ),
         caption="20 Mbit/s and 30 ms: two downloads, four who browse, four calls. Pages come over the downloads' kind "
@@ -541,16 +551,16 @@ EXHIBITS = (
         title="Where the signal does not arrive",
         cases=at.OVER_SITUATIONS,
         show=hidden_table,
-        caption="20 Mbit/s, 50 ms, four flows. Bleached: the ECN field is cleared behind the queue. No AQM: DropTail with "
-        "a product. " + _INTERVALS,
+        caption="20 Mbit/s, 50 ms, four flows. Bleached: the ECN field is cleared behind the queue. No AQM: DropTail "
+        "with a product. " + _INTERVALS,
     ),
     Exhibit(
         key="folded",
         title="MECN's router with one level in the place of two",
         cases=at.Folded(),
         show=show_folded,
-        caption="The curve: both marks take the same part of the window, as written there. The square: an incipient mark "
-        "takes 20 % and a moderate one 40 % (CUBIC: 30 %).",
+        caption="The curve: both marks take the same part of the window, as written there. The square: an incipient "
+        "mark takes 20 % and a moderate one 40 % (CUBIC: 30 %).",
     ),
     Exhibit(
         key="ramp",

@@ -15,6 +15,7 @@ import penstock as ps
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.model import Case, Settings
 from penstock.reproduce.readings import DEFAULT, Reading
+from penstock.reproduce.runs import Labels
 
 Table: TypeAlias = Mapping[str, Any]
 
@@ -23,10 +24,8 @@ Table: TypeAlias = Mapping[str, Any]
 CUBIC: Table = {"tcp": "cubic", "ecn": "classic"}
 DROPS: Table = {"tcp": "cubic", "ecn": "off"}
 MECN_CUBIC: Table = {"tcp": "cubic", "ecn": "mecn"}
-#: SCE's CUBIC takes parts of segments, as its authors' does.
-SCE_CUBIC: Table = {"tcp": "cubic", "ecn": "sce", "cubic": "rfc"}
-#: What the draft's authors measured.
-RENO_SCE: Table = {"tcp": "reno", "ecn": "sce"}
+#: SCE's authors measured Reno's window.
+SCE_RENO: Table = {"tcp": "reno", "ecn": "sce"}
 DCTCP: Table = {"tcp": "dctcp", "ecn": "accecn"}
 PRAGUE: Table = {"tcp": "prague"}
 RENO: Table = {"tcp": "reno", "ecn": "classic"}
@@ -78,7 +77,7 @@ SIGNALS = {
             "SCE",
             "sce",
             {"kind": "codel", "ecn": True},
-            SCE_CUBIC,
+            SCE_RENO,
             {"target": TARGET_MS, "sce_ramp": TARGET_MS / 2},
         ),
         Signal(
@@ -125,12 +124,12 @@ class Place:
     @property
     def begin_s(self) -> float:
         """When measuring begins: after a hundred round trips and some seconds, sooner where a second costs most."""
-        return 12 + 0.05 * self.rtt_ms if self.rate_mbps >= 1000 else 15 + 0.1 * self.rtt_ms
+        return 10.0 if self.rate_mbps >= 1000 else 15 + 0.1 * self.rtt_ms
 
     @property
     def length_s(self) -> float:
         """How long is measured."""
-        return 4.0 if self.rate_mbps >= 1000 else 20.0
+        return 2.0 if self.rate_mbps >= 1000 else 20.0
 
 
 RATES, TRIPS, FLOWS = (5, 20, 100, 1000), (10, 50, 200), (1, 4, 50)
@@ -144,6 +143,8 @@ PLACES = {
 #: Where the plane of delay and goodput is drawn, and where in the middle of all that single questions are asked.
 PLANE = ("5 Mbit/s, 50 ms, 4 flows", "20 Mbit/s, 10 ms, 4 flows", "100 Mbit/s, 50 ms, 1 flow")
 MIDDLE = Place(20, 50, 4)
+#: The places without those whose runs are dear.
+UP_TO_100 = tuple(name for name, place in PLACES.items() if place.rate_mbps <= 100)
 #: A quick reproduction has no faster links than this, in Mbit/s.
 QUICK_MBPS = 20
 
@@ -303,7 +304,7 @@ def at_home(name: str) -> ps.Scenario:
     }
     call = {"kind": "voip", "flows": 4, "silence": {"exponential": "1.587 s"}}
     traffic = [{"flows": HOME.flows, **signal.sender}, {**page, **signal.sender}, call]
-    return scenario(HOME, signal.queue(), traffic, begin_s=10, length_s=40)
+    return scenario(HOME, signal.queue(), traffic, begin_s=10, length_s=40).recording(groups=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +322,7 @@ class AtHome:
 # ---- neighbours
 
 #: Senders of the new kinds, and who is beside them.
-NEW = {"MECN": MECN_CUBIC, "SCE": SCE_CUBIC, "Prague": PRAGUE, "DCTCP": DCTCP}
+NEW = {"MECN": MECN_CUBIC, "SCE": SCE_RENO, "Prague": PRAGUE, "DCTCP": DCTCP}
 NEIGHBOURS = {"CUBIC": CUBIC, "Reno": RENO, "BBR": BBR}
 #: Queue → its signal. Each new kind meets its own queues, queues of classic ECN, and flow isolation.
 MEETS: Mapping[str, Sequence[str]] = {
@@ -364,7 +365,7 @@ class Crowd:
                     for part in self.parts:
                         if settings.quick and self.queues == () and (part != 5 or neighbour != "CUBIC"):
                             continue
-                        labels = {"new": new, "queue": queue_name(queue), "beside": neighbour, "part": part}
+                        labels: Labels = {"new": new, "queue": queue_name(queue), "beside": neighbour, "part": part}
                         yield Case(labels, beside(new, queue, neighbour, part))
 
 
@@ -379,7 +380,7 @@ PAIR_OWN = {"MECN": "MECN", "SCE": "SCE", "Prague": "DualPI2, Prague", "DCTCP": 
 def pair(new: str, queue: str, rate: int, trip: int = 20) -> ps.Scenario:
     """Returns one flow of the new kind and one of CUBIC."""
     table = SIGNALS[queue].queue()
-    traffic = [{"flows": 1, **(RENO_SCE if new == "Reno-SCE" else NEW[new])}, {"flows": 1, **CUBIC}]
+    traffic = [{"flows": 1, **NEW[new]}, {"flows": 1, **CUBIC}]
     return scenario(Place(rate, trip, 2), table, traffic, begin_s=20, length_s=30)
 
 
@@ -407,8 +408,8 @@ PUBLISHED = (
     ("Prague", "CoDel", 10),
     ("Prague", "FQ-CoDel", 20),
     ("Prague", "DualPI2, Prague", 20),
-    ("Reno-SCE", "CoDel", 10),
-    ("Reno-SCE", "SCE", 10),
+    ("SCE", "CoDel", 10),
+    ("SCE", "SCE", 10),
 )
 
 
@@ -459,6 +460,13 @@ OVER_SITUATIONS = Grid(build=hidden, names=BLIND, along="path", values=SITUATION
 #: What one level takes of the window, of MECN's senders.
 FOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
 TWO = "two levels"
+#: Two places where the average stays below mid_th, and two where it does not.
+FOLDED_AT = (
+    "20 Mbit/s, 10 ms, 4 flows",
+    "100 Mbit/s, 50 ms, 1 flow",
+    "20 Mbit/s, 200 ms, 1 flow",
+    "20 Mbit/s, 50 ms, 50 flows",
+)
 #: The paper's senders are Reno's; CUBIC's marks take no more than a loss does, 30 %.
 FOLDED = ("Reno", "CUBIC")
 
@@ -489,7 +497,7 @@ class Folded:
     """MECN's queue with two levels and with one, under one control."""
 
     controls: Sequence[str] = FOLDED
-    at: Sequence[str] = PLANE
+    at: Sequence[str] = FOLDED_AT
     levels: Sequence[str] = LEVELS
 
     def __call__(self, settings: Settings, reading: Reading) -> Iterator[Case]:
@@ -513,7 +521,7 @@ def ramped(ramp: str, at: str, reading: Reading) -> ps.Scenario:
     """Returns SCE's senders through CoDel with its ramp, and without."""
     place = PLACES[at]
     queue = _without_ramp() if ramp == RAMP[1] else SIGNALS["SCE"].queue()
-    return scenario(place, queue, [{"flows": place.flows, **SCE_CUBIC}])
+    return scenario(place, queue, [{"flows": place.flows, **SCE_RENO}])
 
 
 def _without_ramp() -> dict[str, Any]:
@@ -524,9 +532,9 @@ def _without_ramp() -> dict[str, Any]:
 
 @cache
 def conventional(senders: str, at: str, reading: Reading) -> ps.Scenario:
-    """Returns CoDel without a ramp under SCE's senders, and under classic ones of the same CUBIC."""
+    """Returns CoDel without a ramp under SCE's senders, and under Reno with classic ECN."""
     place = PLACES[at]
-    sender = SCE_CUBIC if senders == "SCE's" else {**CUBIC, "cubic": "rfc"}
+    sender = SCE_RENO if senders == "SCE's" else RENO
     return scenario(place, _without_ramp(), [{"flows": place.flows, **sender}])
 
 
@@ -536,13 +544,11 @@ class Conventional:
 
     def __call__(self, settings: Settings, reading: Reading) -> Iterator[Case]:
         """Yields the cases."""
-        grid = Grid(
-            build=conventional, names=("SCE's", "classic"), along="place", values=tuple(PLACES), series="senders"
-        )
+        grid = Grid(build=conventional, names=("SCE's", "classic"), along="place", values=UP_TO_100, series="senders")
         yield from Quicker(grid)(settings, reading)
 
 
-WITHOUT_RAMP = Quicker(Grid(build=ramped, names=RAMP, along="place", values=tuple(PLACES), series="ramp"))
+WITHOUT_RAMP = Quicker(Grid(build=ramped, names=RAMP, along="place", values=UP_TO_100, series="ramp"))
 
 # ---- sensitivity
 

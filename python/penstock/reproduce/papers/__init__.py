@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from penstock._names import known
+from penstock.reproduce.levels import KEY as LEVELS
 from penstock.reproduce.model import Paper
 from penstock.reproduce.repairs import REPAIRS as REPAIRS
 
@@ -19,11 +20,18 @@ from penstock.reproduce.repairs import REPAIRS as REPAIRS
 KEYS = ("amecn", "rared", "nred", "rvd", "red-at")
 
 
+#: What may be named.
+NAMES = (*KEYS, "all", "repairs", *REPAIRS, LEVELS)
+
+
 def paper(key: str) -> Paper:
-    """Returns the paper, or the repair, of that key. Raises `KeyError` if there is none."""
+    """Returns the paper, the repair or the study of that key. Raises `KeyError` if there is none."""
     if key in REPAIRS:
         repairs: Mapping[str, Paper] = importlib.import_module("penstock.reproduce.repairs.paper").PAPERS
         return repairs[key]
+    if key == LEVELS:
+        study: Paper = importlib.import_module("penstock.reproduce.levels.paper").PAPER
+        return study
     if key not in KEYS:
         raise KeyError(key)
     module = importlib.import_module(f"penstock.reproduce.papers.{key.replace('-', '_')}.paper")
@@ -35,16 +43,16 @@ def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
     """Returns the papers with these names, narrowed to the exhibits and claims of `only`
     (`"amecn.fig9"`, `"amecn.fig9.utilization"`).
 
-    `all`, or no name, chooses every paper, `repairs` every repair. Without names, `only` chooses the
-    papers that it names. Raises `Error` with the nearest name.
+    `all`, or no name, chooses every paper, `repairs` every repair, `levels` the study of a second level. Without names,
+    `only` chooses the papers that it names. Raises `Error` with the nearest name.
     """
     for name in names:
-        known(name, (*KEYS, "all", "repairs", *REPAIRS), "paper")
+        known(name, NAMES, "paper")
     wanted = [each.partition(".")[0] for each in only] if only and not names else list(names)
     for key in wanted:
-        known(key, (*KEYS, "all", "repairs", *REPAIRS), "paper")
+        known(key, NAMES, "paper")
     groups = [key for name in wanted or ["all"] for key in {"all": KEYS, "repairs": REPAIRS}.get(name, (name,))]
-    chosen = [paper(key) for key in (*KEYS, *REPAIRS) if key in groups]
+    chosen = [paper(key) for key in (*KEYS, *REPAIRS, LEVELS) if key in groups]
     if not only:
         return chosen
     exhibits = [f"{each.key}.{exhibit.key}" for each in chosen for exhibit in each.exhibits]
