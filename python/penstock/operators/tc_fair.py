@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from penstock.operators import tc_ramps as ramps
-from penstock.operators.model import Sfb, Sfq, Value, Wanted, bytes_text
+from penstock.operators.model import RefusedError, Sfb, Sfq, Value, Wanted, bytes_text
 from penstock.operators.tc_delays import HZ
 from penstock.operators.tc_line import RANGES, Line
 
@@ -30,6 +30,10 @@ def sfq(wanted: Wanted) -> Line:
     slots = RANGES["sfq flows"]
     flows = min(slots.fit(wants.flows), int(divisor.used))
     room = RANGES["sfq limit"]
+    if int(depth.used) * flows < room.low:
+        raise RefusedError(
+            "tc: one slot of depth 1 holds one packet, and sfq has a limit of two at least; give more depth"
+        )
     asked = min(wants.limit_pkts, wanted.buffer_bytes / wanted.mean_packet)
     limit = min(room.fit(asked), int(depth.used) * flows)
     why = "whole packets" if limit == room.fit(asked) else "the slots hold no more, depth in each"

@@ -204,12 +204,15 @@ impl CongestionControl for Cubic {
             return;
         };
         let (t, root) = (now.since(epoch).as_secs_f64(), libm::sqrt(w.cwnd));
-        let taken = acked * root / w.cwnd;
+        // At its floor the window stays, and so does the curve: a curve that sank on would hold the
+        // window there for seconds after the last mark.
+        let before = w.cwnd;
+        w.shrink(acked * root / w.cwnd);
+        let taken = before - w.cwnd;
         let x = (t - self.k) * (1.0 - (acked / root).min(1.0));
         self.w_max = self.w_cubic(t) - self.p.cubic_c * (x * x * x) - taken;
         self.k = t - x;
         self.w_est -= taken;
-        w.shrink(taken);
     }
 
     fn cuts_marks_as_losses(&self) -> bool {
@@ -400,6 +403,16 @@ mod tests {
             c.on_some_congestion(at(t), 20.0, &mut w);
             near(c.k, t); // more than √W segments: flat at once
         }
+    }
+
+    #[test]
+    fn some_congestion_leaves_the_curve_of_a_window_at_its_floor() {
+        let mut c = Cubic { w_max: 2.0, w_est: 2.0, k: 0.0, epoch: Some(at(0.0)), ..cubic() };
+        let mut w = Window { cwnd: 2.0, ssthresh: 2.0 };
+        for _ in 0..100 {
+            c.on_some_congestion(at(0.0), 1.0, &mut w);
+        }
+        assert_eq!((w.cwnd, c.w_max, c.w_est), (2.0, 2.0, 2.0));
     }
 
     #[test]
