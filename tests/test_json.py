@@ -88,7 +88,8 @@ def place(tmp_path: Path) -> Path:
 def options_of(name: str) -> set[str]:
     command = program.get_command(click.Context(program), name)
     assert command is not None
-    return {opt for param in command.params for opt in param.opts}
+    parts = [command, *(command.commands.values() if isinstance(command, click.Group) else ())]
+    return {opt for part in parts for param in part.params for opt in param.opts}
 
 
 def one_document(text: str) -> Any:
@@ -104,8 +105,8 @@ def one_document(text: str) -> Any:
 
 def test_every_command_with_json_is_tried_and_described() -> None:
     with_json = {name for name in COMMANDS if "--json" in options_of(name)}
-    # A bridge needs interfaces: tests/test_bridge.py reads its document.
-    assert with_json == {*CALLS, "bridge"} == {*commands.DOCUMENTS}
+    # A bridge and the kernel need devices: tests/test_bridge.py and test_kernel_bpf.py have some.
+    assert with_json == {*CALLS, "bridge", "kernel"} == {*commands.DOCUMENTS}
 
 
 @pytest.mark.parametrize(

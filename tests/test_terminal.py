@@ -86,6 +86,7 @@ NO_TABLE = {
     "bridge": "needs two interfaces; its table is that of emulate",
     "export": "writes CSV",
     "init": "writes a file",
+    "kernel": "needs a device to spare; tests/test_kernel_bpf.py makes one where it can",
     "schema": "prints a schema",
     "sweep": "prints a line",
     "validate": "writes a report, in minutes",

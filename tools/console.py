@@ -29,6 +29,8 @@ LISTED = {
     "git clone *": "the scripts are no part of Penstock",
     "make packetdrill *": "the scripts are no part of Penstock",
     "cargo run -p penstock-packetdrill *": "the file is the reader's own",
+    "penstock kernel *": "needs a device to spare; tests/test_kernel_bpf.py makes one where it can",
+    "tc qdisc replace dev eth1 *": "needs a device to spare; tests/test_kernel_bpf.py makes one",
     "penstock-mecn *": "needs two namespaces; tests/test_mecn_bpf.py runs it where it can",
 }
 
