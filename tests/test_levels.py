@@ -17,10 +17,10 @@ import penstock as ps
 from penstock.judging.rules import Above
 from penstock.reproduce import command
 from penstock.reproduce.levels import KEY as LEVELS
-from penstock.reproduce.levels import LOOKS, answers
+from penstock.reproduce.levels import LOOKS, answers, measured, signals, values
 from penstock.reproduce.levels import claims as asked
-from penstock.reproduce.levels import exhibits as shown
 from penstock.reproduce.levels import scenarios as of
+from penstock.reproduce.levels.expected import EXPECTED
 from penstock.reproduce.levels.paper import PAPER
 from penstock.reproduce.model import Case, Settings, TableData
 from penstock.reproduce.papers import KEYS, choose, paper
@@ -49,7 +49,7 @@ def test_it_fits_together() -> None:
     for claim in PAPER.claims:
         assert claim.exhibit in exhibits, claim.key
         assert claim.most in LOOKS, claim.key
-    for claim in asked.EXPECTED:
+    for claim in EXPECTED:
         assert claim.of == "paper", claim.key
         assert claim.place, claim.key
         assert claim.rule is not None, claim.key
@@ -58,12 +58,12 @@ def test_it_fits_together() -> None:
 
 
 def test_every_two_of_rate_trip_and_flows_meet() -> None:
-    points = [(place.rate_mbps, place.rtt_ms, place.flows) for place in of.PLACES.values()]
+    points = [(place.rate_mbps, place.rtt_ms, place.flows) for place in signals.PLACES.values()]
     assert len(points) == 12
     for i, j in itertools.combinations(range(3), 2):
         values = [sorted({point[k] for point in points}) for k in (i, j)]
         assert {(point[i], point[j]) for point in points} == set(itertools.product(*values))
-    assert set(of.PLANE) < set(of.PLACES)
+    assert set(signals.PLANE) < set(signals.PLACES)
 
 
 def test_every_case_is_a_valid_scenario_and_has_labels_of_its_own() -> None:
@@ -85,7 +85,7 @@ def test_a_quick_run_has_no_fast_link_and_leaves_out_what_asks_for_one() -> None
         exhibit = next(each for each in cut.exhibits if each.key == key)
         for case in exhibit.cases(quick, DEFAULT):
             rate = case.scenario.resolved["topology"]["bottleneck"]["rate"]
-            assert float(rate.split()[0]) <= of.QUICK_MBPS, case.labels
+            assert float(rate.split()[0]) <= signals.QUICK_MBPS, case.labels
             assert rate.endswith("Mbit/s"), case.labels
 
 
@@ -98,8 +98,8 @@ def changed(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_what_is_compared_differs_in_what_is_asked_alone() -> None:
-    at = of.PLANE[0]
-    repaired, original = (of.at_place(name, at, DEFAULT) for name in ("AMECN repaired", "AMECN"))
+    at = signals.PLANE[0]
+    repaired, original = (signals.at_place(name, at, DEFAULT) for name in ("AMECN repaired", "AMECN"))
     assert changed(aqm(repaired), aqm(original)) == {"mark_p": 0.2}
     assert repaired.resolved["traffic"] == original.resolved["traffic"]
     one, two = (of.folded("reno", level, at) for level in (of.one_level(0.3), of.TWO))
@@ -116,8 +116,8 @@ def test_what_is_compared_differs_in_what_is_asked_alone() -> None:
 
 
 def test_delays_are_scaled_and_nothing_else() -> None:
-    for name in of.WITH_DELAY:
-        signal = of.SIGNALS[name]
+    for name in signals.WITH_DELAY:
+        signal = signals.SIGNALS[name]
         doubled = changed(signal.queue(2.0), signal.queue())
         assert doubled.keys() == signal.delays.keys(), name
         assert all(float(doubled[key].split()[0]) == 2 * value for key, value in signal.delays.items())
@@ -133,8 +133,8 @@ def run(labels: dict[str, Any], seed: int = 1, goodputs: tuple[float, float] = (
 
 
 def test_a_ratio_is_of_single_flows() -> None:
-    assert shown.per_flow_ratio(run({}, goodputs=(2.0, 9.0))) == 2.0  # one flow beside nine
-    assert shown.per_flow_ratio(run({}, goodputs=(2.0, 0.0))) == math.inf
+    assert measured.per_flow_ratio(run({}, goodputs=(2.0, 9.0))) == 2.0  # one flow beside nine
+    assert measured.per_flow_ratio(run({}, goodputs=(2.0, 0.0))) == math.inf
 
 
 def test_two_levels_are_compared_at_their_own_delay() -> None:
@@ -157,12 +157,12 @@ def test_a_queue_settles_where_it_stays_below_20_ms() -> None:
     for until, expected in ((of.CHANGE_S + 3.0, 3.0), (99.0, math.inf), (0.0, 0.0)):
         long = [100_000 if t < until and t >= of.CHANGE_S else 0 for t in times]
         trace = pa.table({"t_s": times, "queue_bytes": long})
-        assert shown.settles_s(replace(run({}), scenario=scenario, trace=trace)) == expected
+        assert measured.settles_s(replace(run({}), scenario=scenario, trace=trace)) == expected
 
 
 def test_the_median_is_over_places_and_not_over_seeds() -> None:
     runs = Runs([run({"aqm": "MECN", "place": p}, seed, x=10.0 * p + seed) for p in (1, 2, 9) for seed in (1, 2)])
-    assert asked.middle(asked.at_each("place", "x", aqm="MECN"))(runs) == [21.0, 22.0]
+    assert values.middle(values.at_each("place", "x", aqm="MECN"))(runs) == [21.0, 22.0]
 
 
 def test_a_few_short_runs_are_judged(tmp_path: Path) -> None:
@@ -170,13 +170,13 @@ def test_a_few_short_runs_are_judged(tmp_path: Path) -> None:
     short = [
         Case(case.labels, case.scenario.set_all({"duration": "6 s", "measure.from": "2 s"}))
         for case in narrow.exhibits[0].cases(FULL, DEFAULT)
-        if case.labels["tcp"] == "Reno" and case.labels["place"] == of.PLANE[1]
+        if case.labels["tcp"] == "Reno" and case.labels["place"] == signals.PLANE[1]
     ]
     claims = [replace(claim, cases=lambda settings, reading: short) for claim in narrow.claims]
     drawn = replace(narrow.exhibits[0], cases=lambda settings, reading: short)
     done = command.reproduce([replace(narrow, claims=claims, exhibits=[drawn])], Settings.of_seeds(2), tmp_path, jobs=2)
     found = done.findings[0]
-    assert (found.n, [point.at for point in found.points]) == (2, [of.PLANE[1]])
+    assert (found.n, [point.at for point in found.points]) == (2, [signals.PLANE[1]])
     page = done.page.read_text(encoding="utf-8")
     assert "<h1>What is a second level of congestion worth?</h1>" in page
     assert (tmp_path / "figures" / "levels.folded.svg").exists()
@@ -245,7 +245,7 @@ def test_an_answer_holds_to_its_verdicts() -> None:
 
 def test_each_expectation_that_does_not_hold_has_its_reason_and_no_other_has() -> None:
     found = levels.findings()
-    open_ = {claim.key for claim in asked.EXPECTED if found[claim.key].verdict != HOLDS}
+    open_ = {claim.key for claim in EXPECTED if found[claim.key].verdict != HOLDS}
     assert set(answers.REASONS) == open_
     assert all(answers.reason(key, found) for key in open_)
 

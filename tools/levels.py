@@ -18,9 +18,10 @@ from typing import Any
 from outcomes import ROOT, rows, write_rows
 from penstock import _files
 from penstock.reproduce.command import reproduce
-from penstock.reproduce.levels import scenarios
+from penstock.reproduce.levels import scenarios, signals
 from penstock.reproduce.levels.answers import ANSWERS, first, reason
-from penstock.reproduce.levels.claims import CLAIMS, EXPECTED, key_of
+from penstock.reproduce.levels.claims import CLAIMS, key_of
+from penstock.reproduce.levels.expected import EXPECTED
 from penstock.reproduce.levels.paper import PAPER
 from penstock.reproduce.model import Claim, Finding, Point, Settings
 from penstock.reproduce.readings import DEFAULT
@@ -161,7 +162,7 @@ def home(found: Found) -> list[str]:
     """Returns what every signal gives calls, pages and downloads."""
     cells = [
         [name, *(_cell(found, f"home.{what}-{key_of(name)}") for what in HOME)]
-        for name in scenarios.NAMES
+        for name in signals.NAMES
     ]
     return table(["signal", *HOME.values()], cells, "lr")
 

@@ -1,4 +1,4 @@
-"""Shows what is measured of the signals, and the figures and tables."""
+"""Shows the figures, and lists the exhibits."""
 
 from __future__ import annotations
 
@@ -10,95 +10,37 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.judging.estimate import FROM_ZERO, SHARE, Estimate
+from penstock.judging.estimate import Estimate
 from penstock.reproduce import draw
 from penstock.reproduce.levels import scenarios as at
-from penstock.reproduce.measures import DELAY, LOSS, Measure
-from penstock.reproduce.model import Exhibit, TableData
-from penstock.reproduce.runs import Labels, Run, Runs, within
-from penstock.reproduce.words import minus
+from penstock.reproduce.levels import signals
+from penstock.reproduce.levels.measured import (
+    DOWNLOADS,
+    GOODPUT,
+    P99,
+    PAGE,
+    RATING,
+    USED,
+    per_flow_ratio,
+)
+from penstock.reproduce.levels.tables import (
+    changes_table,
+    crowd_table,
+    hidden_table,
+    losses_table,
+    places_table,
+    published_table,
+    ramp_table,
+    tuned_table,
+)
+from penstock.reproduce.measures import DELAY, Measure
+from penstock.reproduce.model import Exhibit
+from penstock.reproduce.runs import Labels, Runs
 from penstock.show import style, ticks
-from penstock.show.numbers import spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-# ---- what is measured
-
-GOODPUT = Measure(quantity="goodput_bps", scale=1e-6, unit="Mbit/s", axis="goodput [Mbit/s]")
-USED = Measure(quantity="utilization", scale=100, unit="percentage points", axis="link used [%]")
-P99 = Measure(quantity="delay_p99_s", scale=1e3, unit="ms", axis="99th percentile of the delay [ms]")
-JAIN = Measure(quantity="jain", unit="", axis="Jain's index")
-
-
-@within(FROM_ZERO)
-def per_flow_ratio(run: Run) -> float | None:
-    """Returns the goodput of a flow of the first group over that of a flow of the second."""
-    ours, theirs = (
-        (group["goodput_bps"] or 0.0) / table["flows"]
-        for group, table in zip(run.groups[:2], run.scenario.resolved["traffic"], strict=True)
-    )
-    return ours / theirs if theirs else math.inf
-
-
-@within(SHARE)
-def moderate_share(run: Run) -> float | None:
-    """Returns the share of moderate marks among all marks; `None` where nothing is marked."""
-    incipient, moderate = (run.metrics[f"marks_{level}"] or 0.0 for level in ("incipient", "ce"))
-    return moderate / (incipient + moderate) if incipient + moderate else None
-
-
-@within((0.0, 93.2))
-def call_rating(run: Run) -> float | None:
-    """Returns R of ITU-T G.107 of the calls."""
-    return run.groups[2]["r_factor"]
-
-
-@within(FROM_ZERO)
-def page_time_s(run: Run) -> float | None:
-    """Returns the median time of a page."""
-    return run.metrics["page_time_p50_s"]
-
-
-@within(FROM_ZERO)
-def downloads_bps(run: Run) -> float | None:
-    """Returns the goodput of the downloads at home."""
-    return run.groups[0]["goodput_bps"]
-
-
-#: The queue's delay is its bytes over the rate; it has settled where the mean of this long stays below this.
-SETTLED_MS, WINDOW_S = 20.0, 0.5
-
-
-@within(FROM_ZERO)
-def settles_s(run: Run) -> float:
-    """Returns seconds from a change until the queue's delay stays below 20 ms, each half second's mean; infinity where
-    it does not within the run."""
-    rate = _rate_after_bps(run)
-    since = at.CHANGE_S
-    last = 0.0
-    for start in np.arange(since, run.scenario.duration_s - WINDOW_S + 1e-9, WINDOW_S):
-        wait_ms = 8e3 * float(np.mean(run.recorded("queue_bytes", start, start + WINDOW_S))) / rate
-        if wait_ms > SETTLED_MS:
-            last = float(start) + WINDOW_S - since
-    return last if last < run.scenario.duration_s - since - WINDOW_S / 2 else math.inf
-
-
-def _rate_after_bps(run: Run) -> float:
-    """Returns the bottleneck's rate after the change."""
-    link = run.scenario.resolved["topology"]["bottleneck"]
-    steps = link["schedule"]
-    text = steps[-1]["rate"] if steps else link["rate"]
-    number, unit = str(text).split()
-    return float(number) * {"Mbit/s": 1e6, "kbit/s": 1e3, "Gbit/s": 1e9}[unit]
-
-
-RATING = Measure(quantity=call_rating, unit="points of R", axis="rating of a call, R")
-PAGE = Measure(quantity=page_time_s, unit="s", axis="median time of a page [s]")
-DOWNLOADS = Measure(quantity=downloads_bps, scale=1e-6, unit="Mbit/s", axis="downloads [Mbit/s]")
-RATIO = Measure(quantity=per_flow_ratio, unit="times", axis="goodput of a new flow : of a neighbour")
-SETTLES = Measure(quantity=settles_s, unit="s", axis="until the delay stays below 20 ms [s]")
 
 # ---- how families look
 
@@ -114,8 +56,8 @@ FAMILY_NAMES = {
 
 def look(name: str) -> style.Look:
     """Returns a signal's look: the colour of its family, and a marker and a line of its own in it."""
-    family = at.SIGNALS[name].family
-    place = [each for each, of in at.SIGNALS.items() if of.family == family].index(name)
+    family = signals.SIGNALS[name].family
+    place = [each for each, of in signals.SIGNALS.items() if of.family == family].index(name)
     number = _FAMILIES[family]
     own = style.look(place)
     colour = style.MUTED if number is None else style.look(number).colour
@@ -141,7 +83,7 @@ class Strip:
     limits: tuple[float, float] = (0.0, 100.0)
 
 
-def strips(runs: Runs, panels: Sequence[Strip], columns: int, names: Sequence[str] = at.NAMES) -> Figure:
+def strips(runs: Runs, panels: Sequence[Strip], columns: int, names: Sequence[str] = signals.NAMES) -> Figure:
     """Draws panels, `columns` beside each other, with the signals' names at the left."""
     with style.context():
         rows = math.ceil(len(panels) / columns)
@@ -195,7 +137,7 @@ def show_plane(runs: Runs) -> Figure:
         axes = made.subplots(1, len(held), squeeze=False)[0]
         for ax, place in zip(axes, held, strict=True):
             part = runs.where(place=place)
-            for name in at.WITH_DELAY:
+            for name in signals.WITH_DELAY:
                 own = look(name)
                 curve = [
                     (
@@ -325,121 +267,8 @@ def _fold(ax: Axes, part: Runs) -> None:
 def _cross(ax: Axes, delay: Estimate, goodput: Estimate, colour: str) -> None:
     """Draws a mean with its two intervals."""
     x, y = 1e3 * (delay.mean or 0), 1e-6 * (goodput.mean or 0)
-    dx, dy = 1e3 * (delay.ci95 or 0), 1e-6 * (goodput.ci95 or 0)
-    ax.errorbar([x], [y], xerr=[dx], yerr=[dy], color=colour, marker="s", ms=6, lw=1.6, zorder=4)
-
-
-# ---- tables
-
-#: Digits after the point, by measure.
-_DIGITS = {id(DELAY): 2, id(P99): 1, id(USED): 1, id(LOSS): 2, id(GOODPUT): 2, id(RATIO): 2}
-
-
-def shown(runs: Runs, of: Measure, **labels: str | float | int) -> str:
-    """Returns a mean with its interval, in the measure's unit."""
-    found = runs.estimate(of.quantity, **labels)
-    if found.mean is None or not math.isfinite(found.mean):
-        return "–"
-    digits = _DIGITS.get(id(of), 2)
-    return minus(f"{found.mean * of.scale:.{digits}f}{spread(found, digits, of.scale)}")
-
-
-def places_table(runs: Runs) -> TableData:
-    """Returns what of the link is used, and the mean delay, of every signal at every place."""
-    held = [str(x) for x in runs.labels("place")]
-    rows = []
-    for place in held:
-        part = runs.where(place=place)
-        cells = []
-        for name in at.NAMES:
-            used, delay = (part.estimate(of.quantity, aqm=name).mean for of in (USED, DELAY))
-            cells.append(f"{100 * (used or 0):.1f} / {1e3 * (delay or 0):.2f}")
-        rows.append([place, *cells])
-    return TableData(("used [%] / mean delay [ms]", *at.NAMES), rows)
-
-
-def losses_table(runs: Runs) -> TableData:
-    """Returns the losses and Jain's index of every signal, the median and the worst over the places."""
-    rows = []
-    for name in at.NAMES:
-        part = runs.where(aqm=name)
-        held = part.labels("place")
-        lost = [100 * (part.estimate("loss_ratio", place=x).mean or 0.0) for x in held]
-        shares = [part.estimate("jain", place=x).mean for x in held if "1 flow" not in str(x)]
-        there = [x for x in shares if x is not None]
-        rows.append(
-            [name, f"{np.median(lost):.3f}", f"{max(lost):.3f}", f"{np.median(there):.3f}", f"{min(there):.3f}"]
-        )
-    return TableData(("", "lost [%], median", "worst", "Jain's index, median", "worst"), rows)
-
-
-def changes_table(runs: Runs) -> TableData:
-    """Returns what every signal does after every change."""
-    measures = (P99, USED, LOSS)
-    rows = []
-    for change in runs.labels("change"):
-        for name in at.NAMES:
-            back = runs.values(settles_s, aqm=name, change=change)
-            there = back[np.isfinite(back)]
-            settled = f"{np.mean(there):.1f} in {len(there)} of {len(back)}" if len(there) else f"none of {len(back)}"
-            rows.append([f"{name}, {change}", *(shown(runs, of, aqm=name, change=change) for of in measures), settled])
-    return TableData(("", "p99 delay [ms]", "used [%]", "lost [%]", "settled after [s]"), rows)
-
-
-def crowd_table(runs: Runs) -> TableData:
-    """Returns the ratio of goodputs a flow of every new kind in every queue beside every neighbour."""
-    parts = runs.labels("part")
-    rows = []
-    for new in runs.labels("new"):
-        for queue in runs.where(new=new).labels("queue"):
-            for neighbour in runs.labels("beside"):
-                part = runs.where(new=new, queue=queue, beside=neighbour)
-                cells = [shown(part, RATIO, part=p) for p in part.labels("part")]
-                rows.append([f"{new} beside {neighbour}, {queue}", *cells])
-    return TableData(("", *(f"{10 * int(p)} % of the flows" for p in parts)), rows)
-
-
-def published_table(runs: Runs) -> TableData:
-    """Returns the ratios under the conditions of the published ones."""
-    rows = []
-    for new in runs.labels("new"):
-        for queue in runs.where(new=new).labels("queue"):
-            for trip in runs.where(new=new, queue=queue).labels("trip"):
-                ratio = shown(runs, RATIO, new=new, queue=queue, trip=trip)
-                rows.append([f"{new} : CUBIC, {at.queue_name(str(queue))}, {trip} ms", ratio])
-    return TableData(("50 Mbit/s", "ratio of goodputs"), rows)
-
-
-def hidden_table(runs: Runs) -> TableData:
-    """Returns delay, goodput and losses of each signal on each kind of path."""
-    rows = [
-        [f"{name}, {path}", *(shown(runs, of, aqm=name, path=path) for of in (DELAY, P99, USED, LOSS))]
-        for name in at.BLIND
-        for path in at.SITUATIONS
-    ]
-    return TableData(("", "mean delay [ms]", "p99 [ms]", "used [%]", "lost [%]"), rows)
-
-
-def ramp_table(runs: Runs) -> TableData:
-    """Returns SCE's queue and senders with the ramp and without, at each place."""
-    rows = []
-    for place in runs.labels("place"):
-        cells = [shown(runs, of, ramp=ramp, place=place) for of in (DELAY, USED) for ramp in at.RAMP]
-        rows.append([str(place), *cells])
-    heads = [f"{what}, {ramp}" for what in ("mean delay [ms]", "used [%]") for ramp in at.RAMP]
-    return TableData(("", *heads), rows)
-
-
-def tuned_table(runs: Runs) -> TableData:
-    """Returns by how much delay and goodput move with each key."""
-    rows = []
-    for name, knobs in at.KNOBS.items():
-        rows.append([f"{name}, as it is", shown(runs, DELAY, aqm=name, way=""), shown(runs, GOODPUT, aqm=name, way="")])
-        for knob, _, low, high in knobs:
-            for way, value in (("lower", low), ("higher", high)):
-                part = runs.where(aqm=name, knob=knob, way=way)
-                rows.append([f"{name}, {knob} = {value}", shown(part, DELAY), shown(part, GOODPUT)])
-    return TableData(("", "mean delay [ms]", "goodput [Mbit/s]"), rows)
+    dx, dy = ([[scale * each.below], [scale * each.above]] for each, scale in ((delay, 1e3), (goodput, 1e-6)))
+    ax.errorbar([x], [y], xerr=dx, yerr=dy, color=colour, marker="s", ms=6, lw=1.6, zorder=4)
 
 
 # ---- the exhibits
@@ -454,7 +283,7 @@ EXHIBITS = (
     Exhibit(
         key="places",
         title="Delay and use of the link at twelve places",
-        cases=at.places(),
+        cases=signals.places(),
         show=_strips(
             Strip(DELAY, {}, along="place", log=True, limits=(0.01, 1000)),
             Strip(P99, {}, along="place", log=True, limits=(0.1, 1000)),
@@ -466,14 +295,14 @@ EXHIBITS = (
     Exhibit(
         key="places-table",
         title="The same as numbers",
-        cases=at.places(),
+        cases=signals.places(),
         show=places_table,
         caption="Means over the seeds: percent of the link that is used, and the mean queueing delay.",
     ),
     Exhibit(
         key="losses",
         title="Losses and fairness at the twelve places",
-        cases=at.places(),
+        cases=signals.places(),
         show=losses_table,
         caption="Packets lost at the bottleneck, and Jain's index of the flows' goodputs where there is more than one.",
     ),
