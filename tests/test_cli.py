@@ -123,6 +123,7 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
         (["compare", "small.toml"], "--aqm"),
         (["compare", "small.toml", "--aqm", "red", "--aqm", "redd"], "redd"),
         (["compare", "small.toml", "--aqm", "red", "--aqm", "red"], "red"),
+        (["run", "small.toml", "--aqm", "red", "--aqm", "codel"], "given 2 times"),
         (["list", "colours"], "colours"),
         (["frobnicate"], "frobnicate"),
         (["run", "small.toml", "--frobnicate"], "--frobnicate"),

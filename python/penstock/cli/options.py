@@ -55,7 +55,15 @@ def changes(text: str = "Change a key: aqm.min_th=7.") -> Callable[[F], F]:
 def aqm(text: str = "The discipline, in place of the file's") -> Callable[[F], F]:
     """Adds `--aqm DISCIPLINE`."""
     said = f"{text}: red, red:min_th=20,max_th=60, or yours: my_aqm.py:Mine(limit=5)."
-    return click.option("--aqm", metavar="DISCIPLINE", help=said)
+    return click.option("--aqm", metavar="DISCIPLINE", multiple=True, callback=_one, help=said)
+
+
+def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """Returns the one value of an option, of which Click alone would take the last."""
+    if len(given) > 1:
+        several = "penstock compare takes several, penstock sweep --vary aqm.kind=red,codel"
+        raise click.UsageError(f"--aqm is given {len(given)} times, and this command takes one; {several}")
+    return given[0] if given else None
 
 
 def as_json(instead_of: str = "a table") -> Callable[[F], F]:
