@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from penstock.cli import options, real
 from penstock.cli.inputs import assignments
-from penstock.cli.output import draw, say
+from penstock.cli.output import report, tell
 from penstock.kernel import device as kernel
 from penstock.kernel.show import parameters_table, values_table
 
@@ -42,10 +40,7 @@ def load(device: str, file: str, aqm: str | None, changes: tuple[str, ...], as_j
 def show(device: str, as_json: bool) -> None:
     """Show DEVICE's discipline: averages, probabilities, counts."""
     loaded = kernel.show(device)
-    if as_json:
-        say(loaded.json)
-    else:
-        draw(values_table(loaded))
+    report(as_json, lambda: loaded.json, lambda: values_table(loaded))
 
 
 @command.command("set")
@@ -65,9 +60,6 @@ def unload(device: str) -> None:
 
 
 def _say(loaded: kernel.Loaded, as_json: bool) -> None:
-    if as_json:
-        say(loaded.json)
-        return
-    draw(parameters_table(loaded))
-    for line in loaded.told.lost:
-        print(f"Lost: {line}", file=sys.stderr)
+    report(as_json, lambda: loaded.json, lambda: parameters_table(loaded))
+    for line in () if as_json else loaded.told.lost:
+        tell(f"Lost: {line}")

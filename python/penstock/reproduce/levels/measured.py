@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from penstock._penstock import parse_rate
 from penstock.judging.estimate import FROM_ZERO, SHARE
 from penstock.reproduce.levels import scenarios as at
 from penstock.reproduce.measures import Measure
@@ -74,9 +75,7 @@ def _rate_after_bps(run: Run) -> float:
     """Returns the bottleneck's rate after the change."""
     link = run.scenario.resolved["topology"]["bottleneck"]
     steps = link["schedule"]
-    text = steps[-1]["rate"] if steps else link["rate"]
-    number, unit = str(text).split()
-    return float(number) * {"Mbit/s": 1e6, "kbit/s": 1e3, "Gbit/s": 1e9}[unit]
+    return parse_rate(steps[-1]["rate"] if steps else link["rate"])
 
 
 RATING = Measure(quantity=call_rating, unit="points of R", axis="rating of a call, R")
