@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ import pytest
 
 from conftest import ROOT, SCENARIOS, SMALL, Command
 from helpers.processes import MARK, wait_until_busy
-from penstock.cli.app import COMMANDS, program
+from penstock.cli.app import COMMANDS, main, program
 
 #: interface.md's names; a metric that does not apply is null, but it is there.
 METRICS = """throughput_bps goodput_bps utilization queue_mean_pkts queue_sd_pkts queue_p99_pkts avg_queue_mean_pkts
@@ -123,7 +124,7 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
         (["compare", "small.toml"], "--aqm"),
         (["compare", "small.toml", "--aqm", "red", "--aqm", "redd"], "redd"),
         (["compare", "small.toml", "--aqm", "red", "--aqm", "red"], "red"),
-        (["run", "small.toml", "--aqm", "red", "--aqm", "codel"], "given 2 times"),
+        (["run", "small.toml", "--aqm", "red", "--aqm", "codel"], "penstock compare several"),
         (["list", "colours"], "colours"),
         (["frobnicate"], "frobnicate"),
         (["run", "small.toml", "--frobnicate"], "--frobnicate"),
@@ -311,3 +312,25 @@ def test_a_name_that_a_list_lacks_is_answered_with_all_names(penstock: Command) 
     shown = penstock("list", "aqm", "zzzzz")
     assert (shown.returncode, shown.stdout) == (2, "")
     assert shown.stderr.startswith("penstock: no aqm is called 'zzzzz'; there are: droptail, red, ")
+
+
+def all_commands(group: click.Group, *words: str) -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(click.Context(group)):
+        found = group.get_command(click.Context(group), name)
+        if isinstance(found, click.Group):
+            yield from all_commands(found, *words, name)
+        elif found is not None:
+            yield " ".join([*words, name]), found
+
+
+@pytest.mark.parametrize(("name", "command"), [*all_commands(program)])
+def test_an_option_that_takes_one_value_is_refused_where_it_is_given_twice(
+    name: str, command: click.Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for option in command.params:
+        if isinstance(option, click.Option) and not (option.multiple or option.is_flag):
+            given = option.opts[0]
+            code = main([*name.split(), f"{given}=1", f"{given}=2"])
+            said = capsys.readouterr()
+            assert (code, said.out) == (2, "")
+            assert said.err.startswith(f"penstock: {given} is given 2 times; penstock {name} takes one")

@@ -14,7 +14,7 @@ from penstock.cli.output import alone
 from penstock.emulation.screen import Screen
 
 
-@click.command("bridge")
+@options.command("bridge")
 @click.argument("left")
 @click.argument("right")
 @options.file

@@ -25,7 +25,7 @@ from penstock.show.run_tables import comparison_table
 FIGURES = ("overview", "plane")
 
 
-@click.command("compare")
+@options.command("compare")
 @options.simulation
 @click.option(
     "--aqm",

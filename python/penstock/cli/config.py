@@ -29,7 +29,7 @@ from penstock.show.table import Table
 _EXACT = f"{100 * work.EXACT:g}%"
 
 
-@click.command("config")
+@options.command("config")
 @click.argument("file", type=options.PATH, required=False)
 @click.option("--to", metavar="PLATFORM", help="Write FILE's bottleneck for it; --list shows the platforms.")
 @click.option(

@@ -16,7 +16,7 @@ from penstock.emulation.screen import Screen
 from penstock.errors import ScenarioError
 
 
-@click.command("emulate")
+@options.command("emulate")
 @options.file
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGUMENT]...]")
 @click.option("--duration", metavar="TIME", help="In place of the file's; own programs: end after it at the latest.")

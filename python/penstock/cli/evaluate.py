@@ -19,7 +19,7 @@ from penstock.show.progress import Bar
 from penstock.sweeps.drive import Sweep
 
 
-@click.command("evaluate")
+@options.command("evaluate")
 @click.argument("disciplines", nargs=-1, metavar="DISCIPLINE...")
 @options.changes("Change a key for all but DropTail: aqm.max_p=0.2.")
 @click.option("--link", type=options.PATH, metavar="FILE", help="On this link's rate, round trip and buffer.")

@@ -12,7 +12,7 @@ from penstock.runs.tasks import SERIES
 from penstock.sweeps.export import export
 
 
-@click.command("export")
+@options.command("export")
 @options.folder
 @click.option("--csv", "as_csv", is_flag=True, required=True, help="As CSV, one line per row, on stdout.")
 @click.option(

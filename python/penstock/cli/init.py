@@ -8,11 +8,12 @@ import click
 
 from penstock import _penstock
 from penstock._names import command as command_line
+from penstock.cli import options
 from penstock.cli.output import tell
 from penstock.errors import ScenarioError
 
 
-@click.command("init")
+@options.command("init")
 @click.argument("name", default="scenario")
 def command(name: str) -> None:
     """Write a commented scenario to start from: NAME.toml.

@@ -13,7 +13,7 @@ from penstock.kernel.show import parameters_table, values_table
 DEVICE = click.argument("device")
 
 
-@click.group("kernel")
+@click.group("kernel", cls=options.Commands)
 def command() -> None:
     """Put FILE's discipline into this machine's kernel.
 

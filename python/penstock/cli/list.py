@@ -17,7 +17,7 @@ from penstock.show.list_tables import entry, list_table
 LISTS = ("aqm", "tcp", "traffic", "topology", "metrics", "profiles")
 
 
-@click.command("list")
+@options.command("list")
 @click.argument("what", type=options.Word(LISTS), required=False)
 @click.argument("name", required=False)
 @options.as_json("tables")

@@ -13,6 +13,44 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class _Command(click.Command):
+    """A command that refuses an option which takes one value and is given several times: Click takes the last."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads the words behind the command's name."""
+        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        for option in self.params:
+            one = isinstance(option, click.Option) and not (option.multiple or option.is_flag)
+            if one and (times := given.count(option)) > 1:
+                takers = "".join(f", penstock {name} several" for name in _takers(ctx, option))
+                raise click.UsageError(f"{option.opts[0]} is given {times} times; {ctx.command_path} takes one{takers}")
+        return super().parse_args(ctx, args)
+
+
+def _takers(ctx: click.Context, option: click.Parameter) -> list[str]:
+    """Returns the program's commands that take several values of an option."""
+    program = ctx.find_root().command
+    assert isinstance(program, click.Group)
+    commands = [(name, program.get_command(ctx, name)) for name in program.list_commands(ctx)]
+    return [
+        name
+        for name, command in commands
+        for each in (command.params if command is not None else ())
+        if each.multiple and each.opts == option.opts
+    ]
+
+
+class Commands(click.Group):
+    """A command that has commands of its own."""
+
+    command_class = _Command
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Makes a function a command."""
+    return click.command(name, cls=_Command)
+
+
 class Word(click.Choice):  # type: ignore[type-arg]  # not generic before click 8.2
     """One of several words; a wrong one is answered with the nearest."""
 
@@ -55,15 +93,7 @@ def changes(text: str = "Change a key: aqm.min_th=7.") -> Callable[[F], F]:
 def aqm(text: str = "The discipline, in place of the file's") -> Callable[[F], F]:
     """Adds `--aqm DISCIPLINE`."""
     said = f"{text}: red, red:min_th=20,max_th=60, or yours: my_aqm.py:Mine(limit=5)."
-    return click.option("--aqm", metavar="DISCIPLINE", multiple=True, callback=_one, help=said)
-
-
-def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
-    """Returns the one value of an option, of which Click alone would take the last."""
-    if len(given) > 1:
-        several = "penstock compare takes several, penstock sweep --vary aqm.kind=red,codel"
-        raise click.UsageError(f"--aqm is given {len(given)} times, and this command takes one; {several}")
-    return given[0] if given else None
+    return click.option("--aqm", metavar="DISCIPLINE", help=said)
 
 
 def as_json(instead_of: str = "a table") -> Callable[[F], F]:

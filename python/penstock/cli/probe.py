@@ -17,7 +17,7 @@ from penstock.runs import probing
 from penstock.show.list_tables import probe_table
 
 
-@click.command("probe")
+@options.command("probe")
 @click.argument("what", metavar="FILE|DISCIPLINE")
 @options.aqm()
 @options.changes()

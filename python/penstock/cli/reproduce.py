@@ -23,7 +23,7 @@ from penstock.reproduce.tables import findings_table, papers_table
 from penstock.runs.execute import cores
 
 
-@click.command("reproduce")
+@options.command("reproduce")
 @click.argument("papers", nargs=-1, metavar="[PAPER]...")
 @click.option(
     "--only",

@@ -18,7 +18,7 @@ from penstock.show.progress import Bar
 from penstock.show.run_tables import result_table
 
 
-@click.command("run")
+@options.command("run")
 @options.simulation
 @options.aqm()
 @options.links

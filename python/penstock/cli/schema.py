@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import click
-
 from penstock import _penstock
+from penstock.cli import options
 from penstock.cli.output import say
 
 
-@click.command("schema")
+@options.command("schema")
 def command() -> None:
     """Print the JSON Schema of a scenario, for editors.
 

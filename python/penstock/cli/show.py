@@ -13,7 +13,7 @@ from penstock.sweeps import show
 from penstock.sweeps.tables import tables
 
 
-@click.command("show")
+@options.command("show")
 @options.folder
 @click.argument("metric", required=False)
 @click.option("--over", metavar="AXIS", help="The axis of the table's rows and the figure: a key path, or variant.")

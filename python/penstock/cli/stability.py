@@ -17,7 +17,7 @@ from penstock.fluid.tables import lines, stability_table
 from penstock.show.progress import Bar
 
 
-@click.command("stability")
+@options.command("stability")
 @options.file
 @options.changes()
 @click.option("--flows", metavar="A:B", help="Numbers of flows: a range, or values with commas between them.")

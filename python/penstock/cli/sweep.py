@@ -16,7 +16,7 @@ from penstock.sweeps import drive, store, warm_up
 from penstock.sweeps.sweep import sweep
 
 
-@click.command("sweep")
+@options.command("sweep")
 @click.argument("file", type=options.PATH, required=False)
 @options.aqm()
 @click.option(

@@ -19,7 +19,7 @@ from penstock.tuning.tune import RUNS, SEEDS, tune
 AT_LEAST_TWO = click.IntRange(2, 10_000)
 
 
-@click.command("tune")
+@options.command("tune")
 @options.file
 @click.option(
     "--aqm",

@@ -10,7 +10,7 @@ from penstock.cli import options
 from penstock.validate.ns2.command import validate
 
 
-@click.command("validate")
+@options.command("validate")
 @click.option("--cases", type=options.PATH, metavar="FILE", help="Cases [default: those shipped].")
 @click.option("--results", type=options.PATH, metavar="FILE", help="What ns-2 measured on them.")
 @click.option("--out", type=options.PATH, metavar="FILE", help="The report [default: docs/validation.md].")

@@ -28,7 +28,7 @@ from penstock.validate.real.tables import agreement_table, agreements_table
 AT_LEAST_TWO = click.IntRange(min=2)
 
 
-@click.command("validate-real")
+@options.command("validate-real")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=options.PATH)
 @click.option("--runs", type=AT_LEAST_TWO, default=3, show_default=True, help="Real runs, one per seed.")
 @click.option("--seeds", type=AT_LEAST_TWO, default=20, show_default=True, help="Simulated runs.")
