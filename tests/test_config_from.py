@@ -421,6 +421,7 @@ def test_the_standard_input_is_read_and_losses_are_told() -> None:
     wrong = piped("nothing", "config", "--from", "tc", "-")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "standard input: is not JSON" in wrong.stderr
+    assert "standard input: is empty" in piped("", "config", "--from", "tc", "-").stderr
 
 
 def test_json_is_one_document() -> None:

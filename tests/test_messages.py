@@ -15,7 +15,7 @@ import penstock as ps
 from conftest import ROOT, SMALL, Command
 from penstock import _penstock
 from penstock._names import kinds
-from penstock.cli.app import COMMANDS, by_click, program
+from penstock.cli.app import COMMANDS, by_click, main, program
 from penstock.runs import probing
 
 PACKAGE = ROOT / "python" / "penstock"
@@ -79,6 +79,16 @@ def test_what_was_typed_by_mistake(penstock: Command, small: Path) -> None:
         assert [part for part in parts if part not in done.stderr] == [], done.stderr
         assert "amecn\n" not in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [["run"], ["emulate"], ["config", "--to", "tc"], ["config", "--from", "tc"]])
+def test_what_a_failed_command_left_is_told_as_such(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = tmp_path / "link.toml"  # a shell's, of `penstock config … > link.toml`
+    left.write_text("\n")
+    assert main([*words, f"{left}"]) == 2
+    assert capsys.readouterr().err == f"penstock: {left}: is empty; did the command that wrote it fail?\n"
 
 
 def test_set_saves_a_file_whose_kind_is_unknown(penstock: Command, small: Path) -> None:

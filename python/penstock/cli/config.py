@@ -15,7 +15,7 @@ from penstock.cli import options
 from penstock.cli.inputs import scenario_of
 from penstock.cli.output import draw, say, tell, warn
 from penstock.errors import ScenarioError
-from penstock.model.scenario import read_text
+from penstock.model.scenario import not_empty, read_text
 from penstock.operators import config as work
 from penstock.operators.changes import text as changed
 from penstock.operators.model import Place
@@ -149,7 +149,7 @@ def _text(file: Path) -> str:
     if str(file) != "-":
         return read_text(file)
     try:
-        return sys.stdin.buffer.read().decode()
+        return not_empty(sys.stdin.buffer.read().decode(), _name(file))
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{_name(file)}: not UTF-8 text (byte {error.start})") from None
 

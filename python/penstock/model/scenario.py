@@ -264,11 +264,19 @@ def read_text(path: str | Path) -> str:
     """Returns the text of a file that somebody named. Raises `ScenarioError`, which says what is wrong with it."""
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123 — a run does without pathlib
-            return file.read()
+            return not_empty(file.read(), path)
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
+def not_empty(text: str, name: str | Path) -> str:
+    """Returns a text that was read. Raises `ScenarioError` where there is none: a shell makes the file of `penstock
+    config … > link.toml` before the command, which then fails."""
+    if not text.strip():
+        raise ScenarioError(f"{name}: is empty; did the command that wrote it fail?")
+    return text
 
 
 def seconds(span: str | float) -> float:
