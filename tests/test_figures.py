@@ -95,6 +95,14 @@ def test_every_method_that_draws_is_tried() -> None:
     assert drawing <= FIGURES.keys()
 
 
+def test_a_queue_is_drawn_to_the_end_of_a_run_with_a_lead_in() -> None:
+    leading = SMALL.replace('start = { uniform = ["0 s", "0.1 s"] }', 'lead_in = "2 s"')
+    result = ps.run(ps.Scenario.from_toml(leading).set("duration", "3 s"), series="100 ms")
+    end = 3 + (result.runs[0].lead_in_s or 0)
+    assert end > 3
+    assert result.plot.queue().axes[0].get_xlim() == (0, end)
+
+
 def test_at_most_eight_lines_a_panel_and_the_others_are_counted(store: Path) -> None:
     figure = swept(show.show(store, "utilization"))
     (ax,) = figure.axes

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import pytest
 import penstock as ps
 import snippets
 from conftest import ROOT
+from penstock.cli.output import draw, whole
 from penstock.emulation import EmulationError, Network
+from penstock.emulation.table import emulated_table
 from penstock.errors import ScenarioError
 from test_emulate import REFUSAL, needs_root, running
 
@@ -109,6 +112,17 @@ def test_the_discipline_hears_a_change() -> None:
         assert answered(net) == 0
         net.set_all({"aqm.min_th": 1, "aqm.max_th": 2})
         assert answered(net) > 0
+
+
+def test_tables_and_figures_say_how_long_it_ran() -> None:
+    scenario = ps.Scenario(topology=ps.Dumbbell(bottleneck=LINK), traffic=ps.Ftp(), duration="1 h")
+    with ps.network(scenario.recording(links=True), series="10 ms") as net:
+        answered(net)
+    lasted = net.result.emulation["duration_s"]
+    assert 0 < lasted < 600
+    draw(whole(emulated_table(net.result), net.result, links=True), written := StringIO())
+    assert written.getvalue().count(f" · {round(lasted, 3):g} s · seed") == 2
+    assert net.result.plot.queue().axes[0].get_xlim() == (0, lasted)
 
 
 class Mine(ps.Aqm):

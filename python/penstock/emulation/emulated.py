@@ -22,6 +22,12 @@ class Emulated(Result):
         self.emulation = emulation
         self._document: str | None = None
 
+    @property
+    def duration_s(self) -> float:
+        """Returns how long the run lasted, in seconds, without its lead-in: own programs end when they like."""
+        lasted: float = self.emulation["duration_s"]
+        return lasted - (self.runs[0].lead_in_s or 0.0)
+
     def json(self) -> str:
         """Returns the document of `penstock run --json`, with `emulation` beside its other parts."""
         if self._document is None:

@@ -45,9 +45,7 @@ def emulated_table(result: Emulated) -> Group:
     own = e["congestion_default"]
     if own is not None:
         lines[1:1] = [_window(e), _congestion(e)]
-    return Group(
-        result_table(result, None if own is None else e["duration_s"]), *(Text(visible(line)) for line in lines)
-    )
+    return Group(result_table(result), *(Text(visible(line)) for line in lines))
 
 
 def _window(e: dict[str, Any]) -> str:

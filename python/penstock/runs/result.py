@@ -50,6 +50,11 @@ class Result:
         self._json: str | None = None
         self._summary: Mapping[str, Estimate] | None = None
 
+    @property
+    def duration_s(self) -> float:
+        """Returns how long each run lasted, in seconds, without its lead-in."""
+        return self.scenario.duration_s
+
     def json(self) -> str:
         """Returns the document that `penstock run --json` prints: the same input gives the same bytes."""
         if self._json is None:

@@ -47,7 +47,7 @@ class Plots:
             looks = style.looks(list(self._results))
             for ax, (name, result) in zip(axes, self._results.items(), strict=True):
                 tallest = max(tallest, _queue_panel(ax, name, result, looks[name]))
-            axes[0].set_xlim(0, _first(self._results).scenario.duration_s)
+            axes[0].set_xlim(0, _end_s(_first(self._results)))
             axes[0].set_ylim(0, tallest * 1.08 or 1)
             axes[-1].set_xlabel("Time [s]")
             return figure
@@ -208,7 +208,7 @@ def _queue_panel(ax: Axes, name: str, result: Runs, look: style.Look) -> float:
         ax.plot(times, _column(table, "avg_pkts", strong), color=style.ink(), linewidth=1.6)
         title += "; heavy: its average"
     since, until = window_s(result)
-    if since > 0 or until < result.scenario.duration_s:
+    if since > 0 or until < _end_s(result):
         ax.axvspan(since, until, color=style.muted(), alpha=0.1, zorder=0, linewidth=0)
     ax.set_title(title, color=look.colour, wrap=True)
     ax.set_ylabel("Queue [packets]")
@@ -277,6 +277,11 @@ def window_s(result: Runs, run: _penstock.RunResult | None = None) -> tuple[floa
     facts = result.scenario.core.facts()
     zero = (run or result.runs[0]).lead_in_s or 0.0
     return zero + facts.from_s, zero + facts.to_s
+
+
+def _end_s(result: Runs) -> float:
+    """Returns when the last run ended, in seconds from its beginning, any lead-in included."""
+    return result.duration_s + max(run.lead_in_s or 0.0 for run in result.runs)
 
 
 def _waits_ms(result: Runs) -> dict[int, Numbers]:

@@ -32,12 +32,9 @@ HEADLINES = (
 )
 
 
-def result_table(result: Runs, duration_s: float | None = None) -> Table:
-    """Returns a table of the metrics of one scenario that apply.
-
-    duration_s: how long the run was, where the scenario does not say it.
-    """
-    table = Table(_title(result, duration_s=duration_s))
+def result_table(result: Runs) -> Table:
+    """Returns a table of the metrics of one scenario that apply."""
+    table = Table(_title(result))
     table.add_column("metric")
     many = len(result.runs) > 1
     table.add_column("mean ± 95 %" if many and not result.identical else "value", justify="right")
@@ -149,11 +146,10 @@ def _clear(difference: Estimate) -> bool:
     return difference.mean is not None and difference.ci95 is not None and abs(difference.mean) > difference.ci95
 
 
-def _title(result: Runs, *, kinds: bool = False, duration_s: float | None = None) -> str:
+def _title(result: Runs, *, kinds: bool = False) -> str:
     runs = result.runs
-    lasted = result.scenario.duration_s if duration_s is None else round(duration_s, 3)
     seeds = f"seed {runs[0].seed}" if len(runs) == 1 else f"seeds {runs[0].seed}–{runs[-1].seed}"
-    parts = [result.scenario.name, f"{lasted:g} s", seeds]
+    parts = [result.scenario.name, f"{round(result.duration_s, 3):g} s", seeds]
     if not kinds:
         parts.insert(1, result.scenario.label)
     return " · ".join(part for part in parts if part)

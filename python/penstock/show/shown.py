@@ -21,6 +21,10 @@ class Runs(Protocol):
         """Returns what ran."""
 
     @property
+    def duration_s(self) -> float:
+        """Returns how long each run lasted, without its lead-in."""
+
+    @property
     def runs(self) -> Sequence[RunResult]:
         """One for each seed."""
 
