@@ -174,6 +174,7 @@ SOUGHT = {
     "WRED": "aqm/wred.html",
     "buffer size": "how-to.html",
     "L4S": "answers.html",
+    "my own link": "how-to.html",
 }
 
 TYPE = """{ const field = document.querySelector("[data-md-component=search-query]");

@@ -128,12 +128,13 @@ def _formatted(text: str) -> str:
 
 
 def main() -> None:
-    """Writes the files in their places: `kinds.py`, `docs/reference.md`, `docs/profiles.md`,
+    """Writes the files in their places: `kinds.py`, `docs/reference`, `docs/profiles.md`,
     `docs/aqm`, `docs/commands.md`, the man page and the completions, and the visual system's.
     """
     root = Path(__file__).parents[1]
     write(root / KINDS, source())
-    write(root / "docs/reference.md", reference.source())
+    for name, text in reference.pages().items():
+        write(root / "docs/reference" / name, text)
     write(root / "docs/profiles.md", profiles.source())
     pages.write(root / "docs")
     commands.write(root)

@@ -203,6 +203,10 @@ def _written(figure: Figure) -> str:
         return themed(slim(path.read_text(encoding="utf-8")))
 
 
+#: Where the keys are that a page leaves out.
+SHARED = "[every discipline](../reference/disciplines.md#every-discipline)"
+
+
 def _page(row: Row, probe: Probe) -> Iterator[str]:
     kind = row["name"]
     yield f"# {kind}\n"
@@ -220,9 +224,9 @@ def _page(row: Row, probe: Probe) -> Iterator[str]:
     own = [p for p in row["params"] if p["name"] not in shared]
     if own:
         yield from reference.params_table(own)
-        yield "Besides these, the keys of [every discipline](../reference.md#every-discipline)."
+        yield f"Besides these, the keys of {SHARED}."
     else:
-        yield "None of its own; the keys of [every discipline](../reference.md#every-discipline)."
+        yield f"None of its own; the keys of {SHARED}."
     changed = [p for p in row["params"] if p["name"] == "ecn" and p["default"] == "true"]
     yield (" Its `ecn` is on by default." if changed else "") + "\n"
     yield "## State\n"

@@ -1,4 +1,5 @@
-"""Writes `docs/reference.md`, every key and metric in tables, from the declarations in Rust.
+"""Writes `docs/reference`, every key and metric in tables, a page a section, from the declarations
+in Rust.
 
 `make generate` does it.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from penstock import _penstock
@@ -14,17 +16,20 @@ from penstock.errors import ScenarioError
 
 Row = Mapping[str, Any]
 
-HEAD = """# Reference
+#: What each page begins with, below its title.
+NOTE = "<!-- Made by `tools/reference.py`; `make generate` writes it again. -->\n"
 
-Made by `tools/reference.py` from the declarations in Rust; `make generate` writes it again, and a
-test fails while it is stale. `penstock list` shows the same on the terminal. A quantity is text
-with its unit (`"1.5 Mbit/s"`, `"40 ms"`, `"1000 B"`); a bare number for a queue counts packets.
-A column *ns-2* or *linux* is the default under that `profile`, where it differs
-([all of them](profiles.md)); a key that is set wins over both.
+HEAD = f"""# Reference
+
+{NOTE}
+Every key of a scenario, with what it may be, its default and its source, and every metric. The
+pages are made from the declarations in Rust, and `penstock list` shows the same on the terminal. A
+quantity is text with its unit (`"1.5 Mbit/s"`, `"40 ms"`, `"1000 B"`); a bare number for a queue
+counts packets. A column *ns-2*, *linux* or *quic* is the default under that `profile`, where it
+differs ([all of them](../profiles.md)); a key that is set wins over it.
 """
 
-UNITS = """## Quantities
-
+UNITS = """
 A number and a unit, with or without a space. These spellings are taken; those of `tc` and netem are
 among them (tc(8)). In units that say *bit*, upper and lower case are the same.
 
@@ -44,29 +49,60 @@ and `gbps` (bytes per second to `tc`, bits elsewhere), `k`, `kb`, `mb` and `gb` 
 `tc`, 1000 elsewhere), `m` of a time. `bps`, `kbps`, `Mbps` and `Gbps` are bits.
 """
 
-#: Headings and the lists that fill them.
-SECTIONS = (
-    ("A scenario's tables", "scenario"),
-    ("Topology", "topology"),
-    ("Queue disciplines", "aqm"),
-    ("Traffic", "traffic"),
-    ("TCP", "tcp"),
-)
+KINDS = """
+A discipline has a page, [the list of them](../aqm/README.md), with what it does and its own keys.
+
+| discipline | its own keys |
+| --- | --- |
+"""
 
 
-def source() -> str:
-    """Returns the text of `docs/reference.md`."""
-    lines = [HEAD, units()]
-    shared = shared_keys(json.loads(_penstock.list_json("aqm")))
-    for title, what in SECTIONS:
-        lines.append(f"## {title}\n")
-        for row in json.loads(_penstock.list_json(what)):
-            hidden = shared if what == "aqm" else frozenset()
-            lines.extend(_entry(row, hidden))
-        if what == "aqm":
-            lines.extend(_common(shared))
-    lines.append("## Metrics\n")
-    lines.extend(_metrics(json.loads(_penstock.list_json("metrics"))))
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A page: its title, what it is for, and the list that fills it."""
+
+    title: str
+    what: str
+    listed: str
+
+
+#: Name of the page → what is on it, in reading order.
+SECTIONS = {
+    "quantities": Section("Quantities", "how times, rates, sizes and lengths are written", ""),
+    "scenario": Section(
+        "A scenario's tables", "the keys outside of the other sections", "scenario"
+    ),
+    "topology": Section("Topology", "routers, links and their queues, hosts", "topology"),
+    "disciplines": Section("Keys of the disciplines", "which discipline has which", "aqm"),
+    "traffic": Section("Traffic", "what is sent, when, and by how many", "traffic"),
+    "tcp": Section("TCP", "the senders, and the keys of each and of all", "tcp"),
+    "metrics": Section(
+        "Metrics", "what a result says of a run, a group, a flow, a link", "metrics"
+    ),
+}
+
+
+def pages() -> dict[str, str]:
+    """Returns the text of each page, by its name in `docs/reference`."""
+    made = {f"{name}.md": _page(name, each) for name, each in SECTIONS.items()}
+    lines = [HEAD]
+    for name, each in SECTIONS.items():
+        lines.append(f"- [{each.title}]({name}.md): {each.what}.")
+    return {"README.md": "\n".join([*lines, ""]), **made}
+
+
+def _page(name: str, section: Section) -> str:
+    lines = [f"# {section.title}\n", NOTE.rstrip()]
+    if name == "quantities":
+        lines.append(units())
+    elif name == "disciplines":
+        lines.extend(_disciplines())
+    elif name == "metrics":
+        lines.extend(_metrics(json.loads(_penstock.list_json(section.listed))))
+    else:
+        lines.append("")
+        for row in json.loads(_penstock.list_json(section.listed)):
+            lines.extend(_entry(row))
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -87,24 +123,22 @@ def shared_keys(kinds: Iterable[Row]) -> frozenset[str]:
     return frozenset(set.intersection(*names))
 
 
-def _common(shared: frozenset[str]) -> Iterator[str]:
-    first = json.loads(_penstock.list_json("aqm"))[0]
-    yield "### every discipline\n"
-    yield from params_table([p for p in first["params"] if p["name"] in shared])
+def _disciplines() -> Iterator[str]:
+    """Yields the lines of the keys that all have, and of who has which besides."""
+    kinds = json.loads(_penstock.list_json("aqm"))
+    shared = shared_keys(kinds)
+    yield KINDS.rstrip()
+    for kind in kinds:
+        own = [f"`{p['name']}`" for p in kind["params"] if p["name"] not in shared]
+        yield f"| [{kind['name']}](../aqm/{kind['name']}.md#keys) | {', '.join(own) or 'none'} |"
+    yield "\n## every discipline\n"
+    yield from params_table([p for p in kinds[0]["params"] if p["name"] in shared])
 
 
-def _entry(row: Row, hidden: frozenset[str]) -> Iterator[str]:
-    yield f"### {row['name']}\n"
+def _entry(row: Row) -> Iterator[str]:
+    yield f"## {row['name']}\n"
     yield row["doc"] + (f" *{row['source']}.*" if row.get("source") else "") + "\n"
-    if row.get("equations"):
-        yield f"[Algorithm, profile, what to expect, weaknesses](aqm/{row['name']}.md)\n"
-    if row.get("state"):
-        yield (
-            "State, as series: "
-            + "; ".join(f"`{s['name']}` {s['doc'][0].lower()}{s['doc'][1:]}" for s in row["state"])
-            + "\n"
-        )
-    yield from params_table([p for p in row["params"] if p["name"] not in hidden])
+    yield from params_table(row["params"])
 
 
 def columns() -> dict[str, str]:
@@ -142,7 +176,7 @@ def _metrics(rows: Iterable[Row]) -> Iterator[str]:
     for m in rows:
         if m["per"] != per:
             per = m["per"]
-            yield f"\n### per {per}\n"
+            yield f"\n## per {per}\n"
             yield "| metric | what it is |"
             yield "| --- | --- |"
         yield f"| `{m['name']}` | {m['doc']} |"

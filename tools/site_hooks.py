@@ -32,6 +32,10 @@ FOLDER = "files"
 #: Pages of nothing but tables of numbers: in the search they would bury everything else.
 UNSEARCHED = {"accept.md"}
 
+#: Pages that say how something is done, which a visitor seeks before pages that mention it, and how
+#: much more they count in the search.
+SOUGHT_FIRST = {"how-to.md": 2}
+
 #: Characters of a file that is shown in full.
 LONGEST = 60_000
 
@@ -180,6 +184,8 @@ def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) 
     base = where[len(FOLDER) + 1 :] if where.startswith(f"{FOLDER}/") else f"docs/{where}"
     if where in UNSEARCHED or where.startswith(f"{FOLDER}/"):
         page.meta["search"] = {"exclude": True}
+    if where in SOUGHT_FIRST:
+        page.meta["search"] = {"boost": SOUGHT_FIRST[where]}
     if where == "README.md":
         page.meta["hide"] = ["navigation", "toc"]
     if 'class="beside"' in text:
@@ -194,8 +200,8 @@ def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) 
     return HTML_LINK.sub(r"\1\2.html\3", LINK.sub(turned, text))
 
 
-#: Pages whose tables have a key in each row, so that a phone can show a row as a block.
-STACKED = {"reference.md", "profiles.md", "glossary.md"}
+#: Pages and folders whose tables have a key in each row, so that a phone can show a row as a block.
+STACKED = ("reference/", "aqm/", "profiles.md", "glossary.md")
 TABLE = re.compile(r"<table>\s*<thead>(.*?)</thead>(.*?)</table>", re.DOTALL)
 CELL = re.compile(r"<td\b")
 EMPTY_HEAD = re.compile(r"<th\b([^>]*)></th>")
@@ -212,7 +218,7 @@ def on_page_content(text: str, page: Page, config: MkDocsConfig, files: Files) -
         if files.get_file_from_path(ENGINE) is not None:
             shown = page.file.content_string
             text = PICTURE.sub(lambda found: revived(found[1], shown), text, count=1)
-    return TABLE.sub(_stacked, text) if page.file.src_uri in STACKED else text
+    return TABLE.sub(_stacked, text) if page.file.src_uri.startswith(STACKED) else text
 
 
 #: The lab's engine, which `make site` builds where it can, and what is read off the start page.

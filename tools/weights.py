@@ -23,7 +23,7 @@ MARK = "tools/weights.py"
 WEIGHED = {
     "site: start, with its lanes": "site/index.html",
     "site: a discipline": "site/aqm/red.html",
-    "site: reference": "site/reference.html",
+    "site: reference, TCP": "site/reference/tcp.html",
     "site: agreement with ns-2": "site/validation.html",
     "lab": "site/lab/index.html",
     "report, quick": "report.html",
