@@ -304,6 +304,37 @@ def test_five_papers_are_twelve_screens_before_anything_is_unfolded(five: str, t
     assert wide <= has
 
 
+#: The letters of all drawings that show, in pixels.
+LETTERS = """[...document.querySelectorAll(".drawing > svg")].filter((svg) => svg.checkVisibility()).flatMap((svg) => {
+  const whole = svg.parentNode.querySelector("svg"), scale = (svg.querySelector("use, g") ?? svg).getScreenCTM().a;
+  return [...whole.querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize) * scale);
+})"""
+
+
+def test_no_letter_of_a_drawing_is_smaller_than_eleven_pixels(tmp_path: Path) -> None:
+    (paper,) = papers.choose(["amecn"])
+    with style.context():
+        alone, (several, axes), widest = draw.figure(), draw.beside(2), draw.figure(10.2, 3.0)
+        draw.note_above(alone.subplots(), "a note above")
+        draw.note_above(axes[0], "another")
+        widest.subplots(1, 3)
+        drawn = []
+        for made in (alone, several, widest):
+            text = io.StringIO()
+            made.savefig(text, format="svg")
+            drawn.append(text.getvalue())
+    shown = {(paper.key, exhibit.key): drawn[i % 3] for i, exhibit in enumerate(paper.exhibits)}
+    page = tmp_path / "page.html"
+    page.write_text(report.page([paper], Settings(), list(findings(paper)), shown, ""), encoding="utf-8")
+    with Browser(tmp_path / "profile") as browser:
+        for width in (1400, 400):
+            browser.size(width, 900, phone=width < 500)
+            browser.open(page.as_uri())
+            letters = browser.run(LETTERS)
+            assert len(letters) > 100
+            assert min(letters) >= 11, width
+
+
 @needs_axe
 def test_axe_has_nothing_against_a_report(page: Path, tmp_path: Path) -> None:
     with Browser(tmp_path / "profile") as browser:

@@ -79,7 +79,7 @@ BUFFERS = (0.25, 0.5, 1, 2, 4, 8, 16)
 
 def shares(numbers: Numbers, _: Traces) -> Any:
     """BBR's share over the buffer: two links, three numbers of CUBIC flows; and what is lost."""
-    figure, ((one, many, lost),) = panels(1, 3, 10.5, 3.9)
+    figure, ((one, many, lost),) = panels(1, 3, 10.2, 3.9)
     lines = {"bbr, 10 Mbit/s": "bbr/10", "bbr, 100 Mbit/s": "bbr/100"}
     lines |= {"bbr3, 10 Mbit/s": "bbr3/10", "bbr3, 100 Mbit/s": "bbr3/100"}
     for i, (label, name) in enumerate(lines.items()):
@@ -99,7 +99,7 @@ def shares(numbers: Numbers, _: Traces) -> Any:
     many.set(title="Beside more, 10 Mbit/s", ylabel="bbr's share [%]")
     lost.set(title="Lost, both flows", ylabel="Packets lost [%]")
     for ax in (one, many):
-        ax.legend(loc="best", fontsize=8)
+        ax.legend(loc="best")
     return figure
 
 
@@ -118,7 +118,7 @@ PUBLISHED = {"codel": 24, "codel-1ms": 27, "pie": 23, "pie-5ms": 20, "red": 27, 
 
 def prague(numbers: Numbers, _: Traces) -> Any:
     """Prague's goodput over a classic flow's, queue by queue; the delay with and without it."""
-    figure, ((ratio, delay),) = panels(1, 2, 10.5, 3.9)
+    figure, ((ratio, delay),) = panels(1, 2, 10.2, 3.9)
     others = {"cubic": "cubic with ECN", "reno": "reno with ECN", "cubic-off": "cubic without ECN"}
     rows = [
         (ratio, i, label, f"prague/{key}/{{}}") for i, (key, label) in enumerate(others.items())
@@ -140,7 +140,7 @@ def prague(numbers: Numbers, _: Traces) -> Any:
             y = PUBLISHED[queue]
             ratio.plot([x - 0.36, x + 0.36], [y, y], color=style.muted(), lw=1.5, **named)
     for ax in (ratio, delay):
-        ax.set_xticks(range(len(QUEUES)), list(QUEUES.values()), fontsize=8)
+        ax.set_xticks(range(len(QUEUES)), list(QUEUES.values()))
         ax.grid(False, axis="x")
     logarithmic(ratio.yaxis, (0.1, 0.3, 1, 3, 10, 30, 100))
     ratio.set_ylim(0.05, 200)
@@ -148,8 +148,8 @@ def prague(numbers: Numbers, _: Traces) -> Any:
     ratio.axhline(1, color=style.ink(), lw=0.8)
     ratio.set(title="Prague : the classic flow", ylabel="Ratio of goodputs")
     delay.set(title="Delay in the queue", ylabel="Mean delay [ms]")
-    ratio.legend(loc="lower left", fontsize=8)
-    delay.legend(loc="upper left", fontsize=8)
+    ratio.legend(loc="lower left")
+    delay.legend(loc="upper left")
     return figure
 
 
@@ -159,7 +159,7 @@ FLENT = {10: 36.8, 50: 25.4, 200: 20.5, 500: 10.3}
 
 def trips(numbers: Numbers, _: Traces) -> Any:
     """The goodput of the short trip over the long one's; flent's four flows."""
-    figure, (row,) = panels(1, 3, 10.5, 3.9)
+    figure, (row,) = panels(1, 3, 10.2, 3.9)
     for ax, aqm, title in zip(row, ("droptail", "codel"), ("DropTail", "CoDel"), strict=False):
         for i, control in enumerate(("reno", "cubic", "bbr", "bbr3", "prague")):
             curve(ax, i, control, over(numbers, f"trips/{control}/{aqm}/short/{{}}", TRIPS))
@@ -170,7 +170,7 @@ def trips(numbers: Numbers, _: Traces) -> Any:
         ax.axhline(1, color=style.ink(), lw=0.8)
         ax.set(title=title, xlabel="Ratio of the round trips", ylabel="Goodput, short : long")
     row[1].sharey(row[0])
-    row[1].legend(loc="lower left", fontsize=8)
+    row[1].legend(loc="lower left")
     last = row[2]
     for i, profile in enumerate(("linux", "rfc")):
         curve(last, i, profile, over(numbers, f"flent/{profile}/{{}}", tuple(FLENT)))
@@ -178,7 +178,7 @@ def trips(numbers: Numbers, _: Traces) -> Any:
     logarithmic(last.xaxis, tuple(FLENT))
     canvas.span(last, "y", zero=True)
     last.set(title="flent's four, fq-codel", xlabel="Round trip [ms]", ylabel="Goodput [Mbit/s]")
-    last.legend(loc="best", fontsize=8)
+    last.legend(loc="best")
     return figure
 
 
@@ -188,7 +188,7 @@ FORMS = {"off": "none", "linux": "HyStart", "rfc9406": "HyStart++"}
 
 def starts(numbers: Numbers, _: Traces) -> Any:
     """Losses, peak of the queue and utilization of the first seconds, link by link."""
-    figure, grid = panels(3, 3, 10.5, 7.2)
+    figure, grid = panels(3, 3, 10.2, 7.2)
     measures = {
         "drops-of-window": "Lost, of product\nand buffer",
         "peak": "Peak, of the buffer",
@@ -209,7 +209,7 @@ def starts(numbers: Numbers, _: Traces) -> Any:
         for ax in row[1:]:
             ax.sharey(row[0])
         canvas.span(row[0], "y", share=100 if key == "utilization" else 1)
-    grid[0][0].legend(loc="best", fontsize=8)
+    grid[0][0].legend(loc="best")
     return figure
 
 
@@ -232,10 +232,10 @@ def dctcp(numbers: Numbers, _: Traces) -> Any:
     logarithmic(swing.yaxis, (2, 4, 8, 16, 32))
     swing.set(title="Swing", xlabel="C·RTT + K [packets]", ylabel="Swing of the queue [packets]")
     used.axvline(1 / 7, color=style.muted(), lw=0.8)
-    used.text(1 / 7, 0.9, " 1/7", transform=used.get_xaxis_transform(), color=style.ink(), size=8)
+    used.text(1 / 7, 0.9, " 1/7", transform=used.get_xaxis_transform(), color=style.ink())
     canvas.span(used, "y", share=100)
     used.set(title="The link", xlabel="K over C·RTT", ylabel="Idle [%]")
-    swing.legend(loc="upper left", fontsize=8)
+    swing.legend(loc="upper left")
     return figure
 
 
@@ -252,7 +252,7 @@ def dip(_: Numbers, traces: Traces) -> Any:
         ax.set(title=control, xlabel="After the mark [ms]", ylabel="Queue [packets]")
         canvas.span(ax, "y", zero=True)
     row[1].sharey(row[0])
-    row[0].legend(loc="upper right", fontsize=8)
+    row[0].legend(loc="upper right")
     return figure
 
 

@@ -10,6 +10,7 @@ a line above the panel says so.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     #: Draws an exhibit from its runs.
     Show: TypeAlias = Callable[[Runs], Figure]
 
-#: Width and height of a panel in inches: a phone shows one at 9 px for a letter.
-PANEL = (5.4, 2.9)
-#: The width of each of several panels beside each other.
-BESIDE = 4.4
+#: Width and height of a panel in inches: a letter has 11 pixels on a phone, 12 beside a report's claims.
+PANEL = (4.4, 2.7)
+#: Characters in a line of a note above a panel.
+NOTE = 46
 #: Lower and upper limit of an axis; `None`: as matplotlib has it.
 Limits: TypeAlias = tuple[float | None, float | None]
 #: Series → the points (x, y) that the paper prints, in the units of the axes.
@@ -73,7 +74,7 @@ def beside(panels: int) -> tuple[Figure, list[Axes]]:
 
     They are equally wide, so that a page may put them below each other on a phone.
     """
-    made = figure(BESIDE * panels, PANEL[1])
+    made = figure(PANEL[0] * panels, 2.9)
     axes = []
     for i, part in enumerate(made.subfigures(1, panels, squeeze=False)[0], start=1):
         part.patch.set_gid(f"panel{i}")
@@ -246,7 +247,13 @@ def _say_marks(ax: Axes, *, printed: bool, crosses: bool) -> None:
     """Draws a line above the panel that says what marks without a curve are."""
     said = ["open marks: printed in the paper"] * printed + ["×: ns-2, same case"] * crosses
     if said:
-        ax.set_title("; ".join(said), loc="left", fontsize=8.5, fontweight="normal", color=style.MUTED)
+        note_above(ax, "; ".join(said))
+
+
+def note_above(ax: Axes, text: str) -> None:
+    """Draws a note above a panel: of what it shows, in lines that the panel has room for."""
+    text = textwrap.fill(text.replace(" %", "\u00a0%"), NOTE)
+    ax.set_title(text, loc="left", fontsize="medium", fontweight="normal", color=style.MUTED)
 
 
 def label_ends(ax: Axes) -> None:
@@ -289,7 +296,7 @@ def traces(
     """
     names = runs.labels(panels)
     with style.context():
-        made = figure(PANEL[0], 0.8 + 1.75 * len(names))
+        made = figure(PANEL[0], 0.8 + 1.45 * len(names))
         axes = made.subplots(len(names), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         for ax, name in zip(axes, names, strict=True):
             part = sorted(runs.where(**{panels: name}), key=lambda run: run.seed)
@@ -297,7 +304,7 @@ def traces(
             if target is not None:
                 ax.axhspan(*target, color=style.MUTED, alpha=0.22, linewidth=0, zorder=1.5)
             ax.set_ylabel(ylabel)
-        made.suptitle(_trace_legend(runs), fontsize=8.5, color=style.MUTED, x=0.01, ha="left")
+        made.suptitle(textwrap.fill(_trace_legend(runs), NOTE), fontsize="medium", color=style.MUTED, x=0.01, ha="left")
         axes[0].set_xlim(0, max(run.scenario.duration_s for run in runs))
         # Room above the longest queue for the events' names.
         axes[0].set_ylim(0, axes[0].get_ylim()[1] * 1.12 if top is None else top)

@@ -44,6 +44,8 @@ SIGNS = {
     HOLDS: "holds",
     NOT_JUDGED: "not-judged",
 }
+#: Room that report.css gives a drawing → the widest one, in points, whose letters have 11 pixels there: 26 and 46rem.
+ROOMS = {"": 359.0, "wide": 635.0}
 #: Whose a claim is, for a reader; of the paper's nothing is said.
 WHOSE = {"paper": "", "project": "ours, not the paper's", "check": "a check of ours"}
 
@@ -132,7 +134,7 @@ class _Claim:
 class _Exhibit:
     """An exhibit as the page shows it: a figure, or a table, with the claims about it.
 
-    panels: how many panels a drawing has beside each other.
+    room: what the style sheet calls the room that a drawing needs.
     lab: what its runs are called, and where each is open in the lab.
     """
 
@@ -141,7 +143,7 @@ class _Exhibit:
     svg: str | None
     table: TableData | None
     claims: Sequence[_Claim]
-    panels: int
+    room: str
     lab: Sequence[tuple[str, str]] = ()
 
     @property
@@ -431,17 +433,28 @@ def _exhibit(
     name = _id(f"{paper.key}-{exhibit.key}")
     about = [claim for claim in claims if claim.claim.exhibit == exhibit.key]
     if isinstance(shown, TableData):
-        return _Exhibit(exhibit, name, None, shown, about, 0)
+        return _Exhibit(exhibit, name, None, shown, about, "")
     panels = max(1, len(re.findall(r'id="panel\d+"', shown)))
     svg = style.themed_svg(shown + (_one_by_one(shown, panels) if panels > 1 else ""), f"{name}-svg")
-    return _Exhibit(exhibit, name, svg, None, about, panels, links(exhibit, lab))
+    return _Exhibit(exhibit, name, svg, None, about, _room(shown), links(exhibit, lab))
+
+
+def _room(svg: str) -> str:
+    """Returns the least room in which a drawing's letters have 11 pixels."""
+    return next((name for name, widest in ROOMS.items() if _box(svg)[2] <= widest), "whole")
+
+
+def _box(svg: str) -> tuple[float, float, float, float]:
+    """Returns left, top, width and height of a drawing, in points."""
+    box = re.search(r'viewBox="([^"]+)"', svg)
+    assert box is not None
+    left, top, width, height = (float(each) for each in box[1].split())
+    return left, top, width, height
 
 
 def _one_by_one(svg: str, panels: int) -> str:
     """Returns each panel of a drawing as one of its own, for a narrow screen: all show parts of the same."""
-    box = re.search(r'viewBox="([^"]+)"', svg)
-    assert box is not None
-    left, top, width, height = (float(each) for each in box[1].split())
+    left, top, width, height = _box(svg)
     each = width / panels
     return "".join(one_panel([(left + i * each, top, each, height)]) for i in range(panels))
 

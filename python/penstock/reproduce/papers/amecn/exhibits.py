@@ -155,7 +155,7 @@ def mean_of(runs: Runs, aqm: str, quantity: Callable[[Run], NDArray[Any]]) -> tu
 def show_load(runs: Runs, key: str, aqm: str, load: str) -> Figure:
     """Draws one of figures 5 to 8: the queue and the averages above, P_max below."""
     with style.context():
-        made = draw.figure(height=3.7)
+        made = draw.figure(height=3.2)
         top, below = made.subplots(2, 1, sharex=True, height_ratios=(3, 1.5))
         own = min(runs.where(aqm=aqm), key=lambda run: run.seed)
         queue = own.recorded("t_s"), own.recorded("queue_pkts")
@@ -175,7 +175,7 @@ def show_load(runs: Runs, key: str, aqm: str, load: str) -> Figure:
         there = measured(own, percent_used)
         beside = "" if there is None else f", {there.mean:.1f} % in ns-2"
         said = f"{aqm}: {used:.1f} % of the link used; printed: {PRINTED[key]} %{beside}"
-        top.set_title(said, loc="left", fontsize=8.5, fontweight="normal", color=style.MUTED)
+        draw.note_above(top, said)
         top.set_xlim(0, own.scenario.duration_s)
         top.set_ylim(0, 44)
         top.set_ylabel("queue [packets]")
@@ -256,7 +256,7 @@ def show_adaptation(runs: Runs) -> Figure:
             where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
             ax.annotate(f"printed: {said} s", (said, 0.5), xytext=(4, 0), color=style.MUTED, **where)
             title = "too much load" if way == "rises" else "too little load"
-            ax.set_title(title, loc="left", fontsize=8.5, fontweight="normal", color=style.MUTED)
+            draw.note_above(ax, title)
             ax.set_xlim(0, 40)
             ax.set_ylim(0, 0.55)
             ax.set_ylabel("P_max")

@@ -99,7 +99,7 @@ def show_windows(runs: Runs) -> Figure:
     """Draws figures 1 to 3: a flow's window over time, a panel for each TCP."""
     names = runs.labels("tcp")
     with style.context():
-        made = draw.figure(height=0.9 + 1.75 * len(names))
+        made = draw.figure(height=0.9 + 1.45 * len(names))
         axes = made.subplots(len(names), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         for number, (ax, name) in enumerate(zip(axes, names, strict=True)):
             run = min(runs.where(tcp=name), key=lambda run: run.seed)
@@ -110,9 +110,9 @@ def show_windows(runs: Runs) -> Figure:
             if name not in DELAY_BASED:  # Vegas uses ssthresh at the start alone
                 ax.plot(t, ssthresh, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
             used, lost = (100 * (run.metrics[key] or 0.0) for key in ("utilization", "loss_ratio"))
-            said = f"{used:.1f} % of the link used, {lost:.2f} % lost in the queue"
+            said = f"{used:.1f} % used, {lost:.2f} % lost"
             ax.set_title(name, color=look.colour)
-            ax.set_title(said, loc="right", fontsize=8.5, fontweight="normal")
+            ax.set_title(said, loc="right", fontsize="medium", fontweight="normal")
             ax.set_ylabel("cwnd [segments]")
         axes[0].set_xlim(0, 40)
         axes[0].set_ylim(0, 160)
@@ -124,7 +124,7 @@ def show_blue(runs: Runs) -> Figure:
     """Draws figure 4: BLUE's queue, and the one probability that it keeps."""
     run = min(runs, key=lambda run: run.seed)
     with style.context():
-        made = draw.figure(height=4.2)
+        made = draw.figure(height=3.6)
         above, below = made.subplots(2, 1, sharex=True)
         t = run.recorded("t_s")
         above.plot(t, run.recorded("queue_pkts"), color=style.look(5).colour, linewidth=0.5)
@@ -143,7 +143,7 @@ def show_bounds(runs: Runs) -> Figure:
     run = min(runs, key=lambda run: run.seed)
     bound = bounds(0.5, 0.2)
     with style.context():
-        made = draw.figure()
+        made = draw.figure(height=3.6)
         ax = made.subplots()
         for low, high, text, line in (
             (bound["min_lo"], bound["max_lo"], "at min⁻ and max⁻", (0, (4, 2))),
@@ -153,18 +153,17 @@ def show_bounds(runs: Runs) -> Figure:
             ax.plot([0, low, high, high, 44], [0, 0, PARAMETERS["max_p"], 1, 1], color=style.INK, linestyle=line)
             ax.annotate(
                 text,
-                (high, 0.104),
+                (high, 0.102),
                 xytext=(3, 0),
                 textcoords="offset points",
                 rotation=90,
                 va="bottom",
                 color=style.INK,
-                fontsize=8.5,
             )
         avg, p = (run.recorded(column, since=SETTLED_S) for column in ("avg_pkts", "p_b"))
         ax.plot(avg, p, linestyle="none", marker="o", markersize=2, alpha=0.4, color=OURS.colour)
-        for at, text in ((7.5, "region a: both rise"), (19.5, "b: nominal"), (40.3, "c: both fall")):
-            ax.annotate(text, (at, 0.222), ha="center", color=style.MUTED)
+        for at, text in ((7.5, "region a:\nboth rise"), (19.5, "b: nominal"), (40.9, "c: both\nfall")):
+            ax.annotate(text, (at, 0.238), ha="center", va="top", color=style.MUTED)
         for edge in (bound["min_hi"], bound["max_lo"]):
             ax.axvline(edge, color=style.MUTED, linewidth=0.7)
         ax.set_xlim(0, 44)
