@@ -33,7 +33,7 @@ SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
-.PHONY: help setup demo reproduce papers-today nearest evaluate answers picture stability hosts queues levels test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real kernel oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
+.PHONY: help setup demo reproduce papers-today nearest evaluate tune answers picture stability hosts queues levels test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real kernel oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -70,6 +70,9 @@ nearest: setup ## the joint readings that come nearest to the papers, searched a
 evaluate: setup ## every discipline by RFC 7928, ten seeds: out/judged, docs/evaluate
 	$(BIN)/penstock evaluate all --hosts rfc --seeds 10 --out out/judged
 	$(BIN)/python tools/evaluated.py out/judged
+
+tune: setup ## docs/tune.md's example, and its picture; minutes
+	$(BIN)/python tools/tuned.py
 
 answers: setup ## the pictures of docs/answers.md, by the commands that it shows; a minute
 	$(BIN)/python tools/answers.py

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,18 @@ def test_the_summary_of_the_judgement_says_what_its_numbers_say() -> None:
         rows = list(csv.DictReader(text))
     committed = (DOCS / "evaluate/README.md").read_text(encoding="utf-8")
     assert committed == "\n".join(evaluated.summary(rows)) + "\n", "stale: make evaluate"
+
+
+def test_the_picture_of_the_judgement_has_each_discipline_with_its_number_of_yes() -> None:
+    with (DOCS / "evaluate/answers.csv").open(newline="", encoding="utf-8") as text:
+        rows = list(csv.DictReader(text))
+    drawn = re.findall(r">([^<>\n]+)</text>", (DOCS / "img/evaluate.svg").read_text(encoding="utf-8"))
+    assert {row["text"].rstrip("?") for row in rows} <= set(drawn), "stale: make evaluate"
+    said = dict(
+        zip([each for each in drawn if each in ROWS], [each for each in drawn if each.endswith(" yes")], strict=True)
+    )
+    counts = Counter(row["candidate"] for row in rows if row["answer"] == "yes")
+    assert said == {name: f"{counts[name]} yes" for name in dict.fromkeys(row["candidate"] for row in rows)}
 
 
 def test_ten_answers_have_a_picture_and_a_number_that_its_command_prints() -> None:

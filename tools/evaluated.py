@@ -1,5 +1,5 @@
-"""Writes docs/evaluate: what came of `penstock evaluate all`, as a summary and a table;
-and the table of docs/evaluate.md, between its marks.
+"""Writes docs/evaluate: what came of `penstock evaluate all`, as a summary and a table; its
+picture, docs/img/evaluate.svg; and the table of docs/evaluate.md, between its marks.
 
     tools/evaluated.py [DIR]      DIR: what `penstock evaluate` wrote [default: out/judged]
 
@@ -14,10 +14,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pages
+from penstock import _files
+from penstock.show import canvas, style
 from tables import fill, table
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs" / "evaluate"
+PICTURE = ROOT / "docs" / "img" / "evaluate.svg"
 PAGE = ROOT / "docs" / "evaluate.md"
 #: The rows of the page's table; the papers' own stand out.
 ROWS = (
@@ -117,6 +121,39 @@ def _cells(rows: Sequence[Row]) -> tuple[str, ...]:
     )
 
 
+#: Answer → its mark in the picture: colour, marker, size.
+MARKS = {"yes": (0, "o", 6.0), "no": (1, "x", 4.0)}
+
+
+def picture(rows: Sequence[Row]) -> str:
+    """Returns the answers of all disciplines as a picture: who has most of a yes first."""
+    names = list(dict.fromkeys(row["candidate"] for row in rows))
+    questions = {row["question"]: row["text"].rstrip("?") for row in rows}
+    held = [row for row in rows if row["answer"] == "yes"]
+    names.sort(key=lambda name: -sum(row["candidate"] == name for row in held))
+    keys = sorted(questions, key=lambda key: -sum(row["question"] == key for row in held))
+    with style.context(alone=True):
+        figure = canvas.figure(10.2, 2.6 + 0.2 * len(names))
+        ax = figure.subplots()
+        for answer, (number, marker, size) in MARKS.items():
+            cells = [(row["question"], row["candidate"]) for row in rows if row["answer"] == answer]
+            at = [(keys.index(key), names.index(name)) for key, name in cells]
+            ax.plot(*zip(*at, strict=True), marker, color=style.look(number).colour, ms=size)
+        ax.set_xlim(-0.6, len(keys) - 0.4)
+        ax.set_ylim(len(names) - 0.4, -0.6)
+        ax.xaxis.tick_top()
+        said = [questions[key] for key in keys]
+        ax.set_xticks(range(len(keys)), said, rotation=55, ha="left", rotation_mode="anchor")
+        ax.set_yticks(range(len(names)), names)
+        counted = ax.secondary_yaxis("right")
+        counts = [sum(row["candidate"] == name for row in held) for name in names]
+        counted.set_yticks(range(len(names)), [f"{count} yes" for count in counts])
+        for axis in (ax, counted):
+            axis.tick_params(length=0)
+            axis.spines[:].set_visible(False)
+        return pages.written(figure)
+
+
 def papers_table(numbers: Sequence[Row], answers: Sequence[Row]) -> list[str]:
     """Returns the lines of the page's table: a discipline each."""
     kept = {
@@ -148,6 +185,7 @@ def main(folder: Path) -> int:
     DOCS.mkdir(exist_ok=True)
     shutil.copy(folder / "answers.csv", DOCS / "answers.csv")
     answers = _rows(folder / "answers.csv")
+    _files.write(PICTURE, picture(answers))
     lines = summary(answers)
     (DOCS / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     fill(PAGE, "tools/evaluated.py", papers_table(_rows(folder / "numbers.csv"), answers))

@@ -164,18 +164,18 @@ def shown(page: Path, title: str) -> Scenario:
 def first_picture(docs: Path) -> str:
     """Returns the queues of the first scenario under the disciplines that its page compares."""
     compared = first(docs, ["droptail", "codel"], 1, "50 ms")
-    return _written(compared.plot.queue(size=(7.6, 3.4)))
+    return written(compared.plot.queue(size=(7.6, 3.4)))
 
 
 def plane(docs: Path) -> str:
     """Returns the start page's delay against throughput."""
     kinds = ["droptail", "red", "ared", "pie", "codel", "fq-codel"]
-    return _written(first(docs, kinds, 5).plot.plane())
+    return written(first(docs, kinds, 5).plot.plane())
 
 
 def compared(docs: Path) -> str:
     """Returns the second tutorial's overview."""
-    return _written(first(docs, ["droptail", "red", "codel"], 5).plot.overview())
+    return written(first(docs, ["droptail", "red", "codel"], 5).plot.overview())
 
 
 def swept(docs: Path) -> str:
@@ -184,7 +184,7 @@ def swept(docs: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "flows"
         sweep(scenario, seeds=5, out=out)
-        return _written(draw(show(out, "delay_p99_s", "traffic.0.flows", "aqm.kind")))
+        return written(draw(show(out, "delay_p99_s", "traffic.0.flows", "aqm.kind")))
 
 
 #: The pictures of the pages that a reader meets first, each as the page's own command draws it.
@@ -196,7 +196,8 @@ PICTURES: dict[str, Callable[[Path], str]] = {
 }
 
 
-def _written(figure: Figure) -> str:
+def written(figure: Figure) -> str:
+    """Returns a figure as the SVG that is committed."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "figure.svg"
         style.save(figure, str(path))

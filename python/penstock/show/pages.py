@@ -6,6 +6,8 @@ import base64
 import hashlib
 import html
 import io
+import math
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,7 +64,14 @@ def svg(draw: Callable[[], Figure], name: str, title: str) -> str:
     widest = max((sum(part[2] for part in parts) for parts in columns), default=0.0)
     made = style.themed_svg(whole + "".join(one_panel(parts, widest) for parts in columns), name)
     said = html.escape(visible(f"{title}. {style.described(figure)}"))
-    return made.replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
+    return _legible(made).replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
+
+
+def _legible(svg: str) -> str:
+    """Returns drawings that go by sideways before their letters have less than 11 pixels."""
+    per_point = 11 / style.SIZE
+    wide = r'<svg(?! x=)(?=[^>]* viewBox="\S+ \S+ (\S+) )'
+    return re.sub(wide, lambda found: f'<svg style="min-width:{math.ceil(float(found[1]) * per_point)}px"', svg)
 
 
 def one_panel(parts: Sequence[tuple[float, float, float, float]], widest: float = 0.0) -> str:

@@ -150,8 +150,8 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
     return found
 
 
-#: Points; titles are a little larger.
-_SIZE, _TITLE = 9.5, 10.5
+#: Points: of text, and of titles.
+SIZE, _TITLE = 9.5, 10.5
 #: Settings of the program that draws, not of a figure.
 _NOT_STYLE = re.compile(r"backend|interactive|toolbar|timezone|tk\.|webagg\.|savefig\.directory|date\.epoch")
 
@@ -176,7 +176,7 @@ def context(sheet: Mapping[str, Any] | None = None, *, alone: bool = False) -> I
     users = {**({} if alone else changed), **of_sheet}
     default: Any = mpl.rcParamsDefault
     reset = {key: default[key] for key in changed} if alone else {}
-    values: Any = {**reset, **_house(users.get("font.size", _SIZE)), **users}
+    values: Any = {**reset, **_house(users.get("font.size", SIZE)), **users}
     token = _GIVEN.set(users)
     try:
         with mpl.rc_context(values):
@@ -215,7 +215,7 @@ def _house(size: float) -> dict[str, Any]:
         "font.size": size,
         "text.color": INK,
         "text.parse_math": False,  # names may have dollars in them; at logarithmic axes: `show.ticks`
-        "axes.titlesize": size * _TITLE / _SIZE,
+        "axes.titlesize": size * _TITLE / SIZE,
         "axes.titleweight": "bold",
         "axes.titlelocation": "left",
         "axes.labelcolor": INK,

@@ -86,7 +86,7 @@ def over_range(statement: Statement) -> Figure:
     height = 1.2 + 0.26 * len(statement.seen)
     with style.context():
         looks = _looks(statement)
-        figure, axes = _axes(len(shown), (min(11.0, 4.6 + 3.2 * len(shown)), height))
+        figure, axes = _axes(len(shown), (min(10.2, 4.6 + 2.8 * len(shown)), height))
         for ax, wanted in zip(axes, shown, strict=True):
             factor, unit = _scaled(wanted, settings)
             for i, measured in enumerate(settings):
