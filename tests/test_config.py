@@ -130,6 +130,18 @@ def test_the_home_line_loses_nothing_on_openwrt() -> None:
     assert max(each.error for each in done.written.values if each.name != "maxpacket") < 0.001
 
 
+@pytest.mark.parametrize("to", ["tc", "sqm"])
+@pytest.mark.parametrize("key", ["shaped", "reverse_shaped"])
+def test_a_line_that_is_shaped_one_way_is_told(to: str, key: str) -> None:
+    both = (SCENARIOS / "operators" / "dsl.toml").read_text()
+    one = "".join(line for line in both.splitlines(True) if not line.startswith(f"{key} "))
+    notes = [ps.config(ps.Scenario.from_toml(text), to, seeds=0).written.notes for text in (both, one)]
+    told = [[each for each in said if f"{key} is not given" in each] for said in notes]
+    rate = "1 Mbit/s" if key == "shaped" else "16 Mbit/s"
+    assert [len(each) for each in told] == [0, 1]
+    assert f"all of the line's {rate}" in told[1][0]
+
+
 def test_the_wan_edge_is_what_the_page_says() -> None:
     done = ps.config(ps.Scenario.load(SCENARIOS / "operators" / "wan-edge.toml"), "cisco-ios", seeds=0)
     assert "  random-detect exponential-weighting-constant 9\n" in done.text

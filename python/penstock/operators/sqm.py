@@ -103,6 +103,7 @@ def write(wanted: Wanted, place: Place) -> Written:
         notes=(
             "upload is the scenario's forward direction, download the opposite one (reverse_rate)",
             "the queue forms in the router only if both rates are a little below what the line really carries",
+            *tc.unshaped(wanted),
             *framed,
             *notes,
         ),

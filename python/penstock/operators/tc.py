@@ -34,6 +34,7 @@ def write(wanted: Wanted, place: Place) -> Written:
     dev = INTERFACE.chosen(place)
     place = replace(place, shape=place.shape or wanted.shaped)
     ahead = _direction(wanted, place, dev)
+    ahead = replace(ahead, notes=(*ahead.notes, *unshaped(wanted)))
     if not place.shape or wanted.opposite is None:
         return ahead
     ifb = f"ifb4{dev}"[:15]
@@ -51,6 +52,20 @@ def write(wanted: Wanted, place: Place) -> Written:
             f"what arrives at {dev}, the opposite direction, goes through the queue of {ifb}",
         ),
         readback={**ahead.readback, "reverse": {**back.readback, "dev": ifb}},
+    )
+
+
+def unshaped(wanted: Wanted) -> tuple[str, ...]:
+    """Returns what should be known where the scenario shapes one direction of a line alone."""
+    ahead, back = wanted.shaped, wanted.opposite is not None and wanted.opposite.shaped
+    if ahead == back:
+        return ()
+    way, rate, key = (
+        ("opposite", wanted.reverse_rate_bps, "reverse_shaped") if ahead else ("forward", wanted.rate_bps, "shaped")
+    )
+    return (
+        f"{key} is not given: the {way} direction has all of the line's {rate / 1e6:g} Mbit/s, and its queue stands "
+        f'outside this box; topology.bottleneck.{key} = "95 %" brings it here',
     )
 
 
