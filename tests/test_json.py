@@ -11,6 +11,7 @@ import click
 import pytest
 
 import commands
+import penstock as ps
 from conftest import HOLLOT, SMALL, Command
 from penstock.cli.app import COMMANDS, program
 
@@ -125,6 +126,8 @@ def test_one_document_and_nothing_else(penstock: Command, place: Path, name: str
     assert done.returncode == 0 or (name == "validate-real" and "valid" in done.stderr), done.stderr
     found = one_document(done.stdout)
     assert place.exists()
+    if name != "list":  # its lists are no document
+        assert found["version"] == ps.__version__
     if name in SHAPES and arguments != ["--list"]:
         assert list(found)[: len(SHAPES[name])] == SHAPES[name]
     if name == "emulate":

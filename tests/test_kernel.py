@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import math
 import random
 import re
@@ -14,8 +15,9 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from conftest import ROOT
+from conftest import ROOT, SMALL
 from penstock.kernel import state, words
+from penstock.kernel.device import Loaded
 from penstock.kernel.words import KINDS, told
 from penstock.model.discipline import discipline
 from penstock.operators.model import RefusedError
@@ -228,3 +230,10 @@ def test_the_error_of_each_number_is_small() -> None:
         for named in CASES:
             found = told(link.set("topology.bottleneck.rate", rate).with_aqm(discipline(named, "test")))
             assert max(each.error for each in found.values) < 1e-4, (rate, named)
+
+
+def test_a_document_has_the_version_and_null_for_what_is_no_number() -> None:
+    scenario = ps.Scenario.from_toml(SMALL).set("aqm.ecn", value=False)
+    loaded = Loaded("eth0", scenario, told(scenario), {"avg": math.inf})
+    found = json.loads(loaded.json)
+    assert (found["version"], found["values"]) == (ps.__version__, {"avg": None})

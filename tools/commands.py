@@ -41,7 +41,7 @@ EXITS = (
 #: What `--json` prints: command → its document.
 DOCUMENTS = {
     "bridge": "A document of `run`, and `emulation`, as of `emulate`.",
-    "compare": "`baseline`, `compared` (discipline → a document of `run`), `difference` "
+    "compare": "`version`, `baseline`, `compared` (discipline → a document of `run`), `difference` "
     "(discipline → metric → an estimate of the differences, paired by seed).",
     "config": "`version`, `platform`, `text`. With --to also `values` (each as wanted and as "
     "used), `lost`, `notes`, `box`, and what the rounding does in a simulation. With --from "
@@ -54,11 +54,11 @@ DOCUMENTS = {
     "candidate `answer`, `value` and `minus_droptail`, which are estimates in that unit, and "
     "`differs_from_droptail`), `costs` (null for a discipline of one's own, which is timed at "
     "every call), `real`. With --list `scenarios`.",
-    "kernel": "`device`, `kind`, `values` (of `show`: the discipline's variables, the queue, the "
-    "counts), `parameters` (each as wanted and as used), `lost`, `scenario`.",
+    "kernel": "`version`, `device`, `kind`, `values` (of `show`: the discipline's variables, the "
+    "queue, the counts), `parameters` (each as wanted and as used), `lost`, `scenario`.",
     "list": "The lists, or one list, or one entry of it.",
-    "probe": "`aqm`, `queue` or `load` (the points), `shares` (of each time the share of "
-    "packets for each level).",
+    "probe": "`version`, `aqm`, `queue` or `load` (the points), `shares` (of each time the share "
+    "of packets for each level).",
     "reproduce": "`version`, `asked` (seeds and readings), `papers` (each with its `claims`, "
     "and of each claim the paper's number and its `findings`: reading, verdict, estimate, "
     "low, high, n, unit, rule, points). The intervals are of 99 %. With --list there are no "
@@ -66,8 +66,8 @@ DOCUMENTS = {
     "run": "`scenario` (every key with its value in force), `version`, `runs` (each with "
     "seed, metrics, groups, links, flows), `summary` (metric → estimate), `identical`, and "
     "`warnings` where there are some.",
-    "show": "`axes`, `metrics`, `pooled`, `runs`, `ci`, `identical`, `rows` (each with `at` "
-    "and `values`), and `against` where it was given.",
+    "show": "`version`, `axes`, `metrics`, `pooled`, `runs`, `ci`, `identical`, `rows` (each with "
+    "`at` and `values`), and `against` where it was given.",
     "stability": "`version`, `scenario`, `aqm`, `axes`, `points` (each with its balance and "
     "margins, or `why` it has none, and with --simulate `simulated`).",
     "tune": "What `statement.json` holds: `version`, `asked` (goals and options), `aqm`, "

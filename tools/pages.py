@@ -27,6 +27,7 @@ from penstock.sweeps.figure import draw
 from penstock.sweeps.show import show
 from penstock.sweeps.sweep import sweep
 from slim_svg import slim, themed
+from snippets import file_in
 from tables import filled, table
 
 if TYPE_CHECKING:
@@ -155,10 +156,7 @@ def first(docs: Path, kinds: Sequence[str], seeds: int, series: str | None = Non
 
 def shown(page: Path, title: str) -> Scenario:
     """Returns the scenario that a page shows under this title."""
-    text = page.read_text("utf-8")
-    toml = re.search(rf'```toml title="{re.escape(title)}"\n(.*?)```', text, re.DOTALL)
-    assert toml is not None, f"{page} has a scenario, {title}"
-    return Scenario.from_toml(toml[1])
+    return Scenario.from_toml(file_in(page.read_text("utf-8"), title))
 
 
 def first_picture(docs: Path) -> str:

@@ -24,6 +24,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
+from snippets import file_in
+
 ROOT = Path(__file__).parent.parent
 
 #: Where the pages of files outside of `docs/` stand.
@@ -224,7 +226,6 @@ def on_page_content(text: str, page: Page, config: MkDocsConfig, files: Files) -
 #: The lab's engine, which `make site` builds where it can, and what is read off the start page.
 ENGINE = "lab/engine.js"
 PICTURE = re.compile(r"<p>(<img\b[^>]*>)</p>")
-SCENARIO = re.compile(r'```toml title="first.toml"\n(.*?)```', re.DOTALL)
 
 
 def revived(picture: str, text: str) -> str:
@@ -232,9 +233,8 @@ def revived(picture: str, text: str) -> str:
 
     text: the page, which shows the scenario.
     """
-    written = SCENARIO.search(text)
-    assert written is not None, "the page shows no first.toml"
-    toml = re.sub(r"^duration = .*", 'duration = "600 s"', written[1])  # it is to go on
+    written = file_in(text, "first.toml")
+    toml = re.sub(r"^duration = .*", 'duration = "600 s"', written)  # it is to go on
     packed = base64.urlsafe_b64encode(toml.encode()).decode().rstrip("=")
     lab = f"lab/index.html#bare&amp;aqm=droptail&amp;beside=codel&amp;toml={packed}"
     return f'<figure class="hero" data-lab="{lab}">{picture}</figure>'

@@ -134,6 +134,14 @@ class Piece:
         return None
 
 
+def file_in(text: str, title: str) -> str:
+    """Returns the file that the text of a page shows under this title."""
+    titled = ((TITLE.search(fence[3]), fence[4]) for fence in FENCE.finditer(text))
+    found = [textwrap.dedent(body) for name, body in titled if name and name[1] == title]
+    assert found, f"the page shows no {title}"
+    return found[0]
+
+
 def pieces(root: Path, page: Path) -> Iterator[Piece]:
     """Returns what a page shows, in its order."""
     where, text = f"{page.relative_to(root)}", page.read_text(encoding="utf-8")

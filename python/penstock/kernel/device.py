@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock._json import document
 from penstock.errors import Error, ScenarioError
 from penstock.kernel import state
 from penstock.kernel.words import KINDS, Told, told
@@ -43,7 +44,7 @@ class Loaded:
     @property
     def json(self) -> str:
         """All of it as one document."""
-        document = {
+        parts = {
             "device": self.device,
             "kind": KINDS[self.told.words["kind"]],
             "values": dict(self.values),
@@ -54,7 +55,7 @@ class Loaded:
             "lost": list(self.told.lost),
             "scenario": self.scenario.to_toml(),
         }
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        return document(parts)
 
 
 def load(scenario: Scenario, device: str) -> Loaded:

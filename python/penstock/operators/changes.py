@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +41,6 @@ def _line(change: Change) -> str:
     return f"{change.where}: {'comes' if change.now is None else 'goes'}: {after if change.now is None else now}"
 
 
-def json_text(found: Sequence[Change], head: Mapping[str, str]) -> str:
-    """Returns changes as one document. head: what stands before them."""
-    listed = [{"where": each.where, "field": each.field, "now": each.now, "after": each.after} for each in found]
-    return json.dumps({**head, "changes": listed}, ensure_ascii=False, separators=(",", ":"))
+def listed(found: Sequence[Change]) -> list[dict[str, Any]]:
+    """Returns changes as a document has them."""
+    return [{"where": each.where, "field": each.field, "now": each.now, "after": each.after} for each in found]

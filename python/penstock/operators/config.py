@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock import _penstock
+from penstock._json import document
 from penstock._names import known
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario
@@ -69,8 +67,7 @@ class Configuration:
     def json(self) -> str:
         """Returns everything as one document."""
         written = self.written
-        document: dict[str, Any] = {
-            "version": _penstock.__version__,
+        parts: dict[str, Any] = {
             "platform": self.platform,
             "text": written.text,
             "values": [
@@ -79,7 +76,7 @@ class Configuration:
                     "wanted": each.wanted,
                     "used": each.used,
                     "unit": each.unit,
-                    "relative_error": each.error if math.isfinite(each.error) else None,
+                    "relative_error": each.error,
                     "why": each.why,
                 }
                 for each in written.values
@@ -90,9 +87,9 @@ class Configuration:
         }
         if self.comparison is not None:
             difference = self.comparison.difference(simulate.BOX)
-            document["difference"] = {metric: difference[metric].row() for metric in simulate.METRICS}
-            document["identical"] = self.comparison.identical
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+            parts["difference"] = {metric: difference[metric].row() for metric in simulate.METRICS}
+            parts["identical"] = self.comparison.identical
+        return document(parts)
 
 
 def config(
@@ -211,16 +208,16 @@ def config_from(
 def read_json(made: Reading, from_: str) -> str:
     """Returns a reading as one document."""
     fate = made.fate
-    document: dict[str, Any] = {
-        "version": _penstock.__version__,
-        "platform": from_,
-        "text": made.text,
-        "carried": [{"field": each.field, "value": each.value, "to": each.to} for each in fate.carried],
-        "lost": [{"field": each.field, "value": each.value, "why": each.why} for each in fate.lost],
-        "statistics": fate.statistics,
-        "notes": fate.notes,
-    }
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return document(
+        {
+            "platform": from_,
+            "text": made.text,
+            "carried": [{"field": each.field, "value": each.value, "to": each.to} for each in fate.carried],
+            "lost": [{"field": each.field, "value": each.value, "why": each.why} for each in fate.lost],
+            "statistics": fate.statistics,
+            "notes": fate.notes,
+        }
+    )
 
 
 def difference(running: str, from_: str, given: Given, scenario: Scenario, place: Place, name: str) -> list[Change]:
@@ -230,8 +227,7 @@ def difference(running: str, from_: str, given: Given, scenario: Scenario, place
     reader = READERS[known(from_, READERS, "platform that is read")]
     given.check()
     try:
-        document = reader.parse(running)
-        return reader.changes(document, given, lambda place: write(scenario, from_, place), place)
+        return reader.changes(reader.parse(running), given, lambda place: write(scenario, from_, place), place)
     except RefusedError:
         raise
     except ScenarioError as error:
@@ -240,4 +236,4 @@ def difference(running: str, from_: str, given: Given, scenario: Scenario, place
 
 def difference_json(found: list[Change], from_: str) -> str:
     """Returns changes as one document."""
-    return changes.json_text(found, {"version": _penstock.__version__, "platform": from_})
+    return document({"platform": from_, "changes": changes.listed(found)})

@@ -6,12 +6,12 @@ those that integrate (PI, PIE, REM, BLUE, CoDel) it grows while the queue stands
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from penstock import _penstock
+from penstock._json import document
 from penstock._names import nearest
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs.execute import cores
@@ -75,7 +75,7 @@ class Probe:
             {"after_s": after, **{level: shares[i] for level, shares in ((n, self.shares(n)) for n in self.levels)}}
             for i, after in enumerate(self.after_s)
         ]
-        return json.dumps({"aqm": self.scenario.resolved["aqm"], self.axis: self.points, "shares": series})
+        return document({"aqm": self.scenario.resolved["aqm"], self.axis: self.points, "shares": series})
 
     def plot(self, *, size: tuple[float, float] | None = None) -> Figure:
         """Draws one panel per time, with the shares stacked, the mildest at the bottom.

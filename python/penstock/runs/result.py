@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock import _penstock
+from penstock._json import document
 from penstock._names import known
 from penstock._penstock import RunResult
 from penstock.errors import Error
@@ -224,8 +225,7 @@ class Comparison:
 
     def json(self) -> str:
         """Returns one document: for each discipline what `run --json` prints, and the differences."""
-        document: dict[str, Any] = {
-            "version": _penstock.__version__,
+        parts = {
             "baseline": self.baseline,
             "compared": {name: json.loads(result.json()) for name, result in self.results.items()},
             "difference": {
@@ -234,7 +234,7 @@ class Comparison:
                 if name != self.baseline
             },
         }
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        return document(parts)
 
     @property
     def plot(self) -> Plots:

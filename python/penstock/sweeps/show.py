@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from penstock._json import document
 from penstock._names import known, nearest
 from penstock.errors import Error
 from penstock.judging.estimate import bounds_of
@@ -66,18 +66,18 @@ class Shown:
 
     def json(self) -> str:
         """Returns all of it as a document; `docs/sweeps.md` describes it."""
-        document: dict[str, Any] = {"axes": self.axes, "metrics": self.metrics, "pooled": self.pooled}
-        document |= {"runs": self.runs, "ci": self.ci, "identical": self.identical}
+        whole: dict[str, Any] = {"axes": self.axes, "metrics": self.metrics, "pooled": self.pooled}
+        whole |= {"runs": self.runs, "ci": self.ci, "identical": self.identical}
         if self.against is not None:
-            document["against"] = dict([self.against])
-        document["rows"] = [
+            whole["against"] = dict([self.against])
+        whole["rows"] = [
             {
                 "at": dict(zip(self.axes, at, strict=True)),
                 "values": {name: _plain(cell) for name, cell in zip(self.metrics, row, strict=True)},
             }
             for at, row in self.rows.items()
         ]
-        return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return document(whole)
 
 
 def show(

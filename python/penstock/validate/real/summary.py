@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 
-from penstock import _penstock
+from penstock import _json
 from penstock.show.numbers import number, scale
 from penstock.validate.agreement import Verdict
 from penstock.validate.real.compare import BOUNDED, Agreement
@@ -15,8 +14,7 @@ from penstock.validate.real.compare import BOUNDED, Agreement
 
 def document(agreements: Sequence[Agreement]) -> str:
     """Returns what `penstock validate-real --json` prints."""
-    cases = [each.document() for each in agreements]
-    return json.dumps({"version": _penstock.__version__, "cases": cases}, ensure_ascii=False, separators=(",", ":"))
+    return _json.document({"cases": [each.document() for each in agreements]})
 
 
 #: What stands for each metric in the summary of many scenarios.
