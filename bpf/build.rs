@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use libbpf_cargo::SkeletonBuilder;
 
 const SOURCES: [&str; 2] = ["src/mecn.bpf.c", "src/aqm.bpf.c"];
+const TYPES: &str = "src/types.h";
 const FIELDS: &str = "src/aqm.h";
 
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    println!("cargo:rerun-if-changed={FIELDS}");
+    for file in [TYPES, FIELDS] {
+        println!("cargo:rerun-if-changed={file}");
+    }
     for source in SOURCES {
         println!("cargo:rerun-if-changed={source}");
         let name = Path::new(source).file_name().expect("a file").to_string_lossy();
