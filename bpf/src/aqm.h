@@ -430,21 +430,19 @@ ALWAYS void second(P *p, struct state *s) {
         s->p2_max = least(mul(p->ratio, s->max_p), ONE);
 }
 
-/// family/amecn.rs, Fig. 3.
+/// family/amecn.rs, Fig. 3. max_p is between its limits before, too, so that where nothing is due nothing changes.
 ALWAYS void levels(P *p, struct state *s) {
-    __u64 target = part(s, p->middle), from = target, to = target;
+    __u64 target = part(s, p->middle), from = target, to = target, up, down, raised, lowered, off;
     if (p->deadband) {
         from = part(s, p->low_at);
         to = part(s, p->high_at);
     }
-    if (s->avg > to && s->max_p <= p->p_high) {
-        s->max_p += mul(mul(ratio(s->avg - target, target), p->alpha), s->max_p);
-    } else if (s->avg < from && s->max_p >= p->p_low) {
-        __u64 off = mul(ratio(target - s->avg, target - s->min_th), 730144440ULL); // 0.17
-        s->max_p = mul(s->max_p, most(less(ONE, off), p->beta));
-    } else {
-        return;
-    }
+    up = below(to, s->avg) & ~below(p->p_high, s->max_p);
+    down = below(s->avg, from) & ~below(s->max_p, p->p_low);
+    raised = mul(mul(ratio(less(s->avg, target), target), p->alpha), s->max_p);
+    off = mul(ratio(less(target, s->avg), target - s->min_th), 730144440ULL); // 0.17
+    lowered = mul(s->max_p, most(less(ONE, off), p->beta));
+    s->max_p = (s->max_p & (down - 1)) + (lowered & -down) + (raised & -up);
     s->max_p = most(least(s->max_p, p->p_high), p->p_low);
     second(p, s);
 }
