@@ -14,12 +14,15 @@ from pathlib import Path
 
 import pytest
 
+import kernel_pairs
+import kernel_side
 import penstock as ps
 import test_mecn_bpf as mecn
 from conftest import ROOT
+from helpers.real import machines_controls
 from penstock.errors import ScenarioError
 from penstock.kernel import device
-from penstock.kernel.words import told
+from penstock.kernel.words import KINDS, told
 from penstock.model.discipline import discipline
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(mecn.REASON is not None, reason=str(mecn.REASON))]
@@ -61,11 +64,20 @@ class Pair:
         return Counter(map(int, out.split()))
 
 
-@pytest.fixture
-def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
+@pytest.fixture(scope="module")
+def programs() -> Path:
+    """The folder of `penstock-kernel` and `penstock-mecn`."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     line = ["cargo", "build", "--quiet", "--release", "--manifest-path", str(ROOT / "bpf/Cargo.toml")]
     subprocess.run(["nice", *line, "--target-dir", str(target)], check=True)
+    check = subprocess.run([target / "release/penstock-kernel", "check"], capture_output=True, text=True, check=False)
+    if check.returncode == 3:
+        pytest.skip(check.stderr.strip())
+    return target / "release"
+
+
+@pytest.fixture
+def pair(programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
     with (
         mecn.process("unshare", "--net", "cat", ready=False) as one,
         mecn.process("unshare", "--net", "cat", ready=False) as two,
@@ -84,12 +96,9 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
             subprocess.run([*there, "addr", "add", f"{address}/24", "dev", name], check=True)
             subprocess.run([*there, "link", "set", name, "up"], check=True)
         program = tmp_path / "penstock-kernel"
-        program.write_text(f'#!/bin/sh\nexec {" ".join(inside)} {target}/release/penstock-kernel "$@"\n')
+        program.write_text(f'#!/bin/sh\nexec {" ".join(inside)} {programs}/penstock-kernel "$@"\n')
         program.chmod(0o755)
         monkeypatch.setattr(device, "program", lambda: str(program))
-        check = subprocess.run([program, "check"], capture_output=True, text=True, check=False)
-        if check.returncode == 3:
-            pytest.skip(check.stderr.strip())
         yield made
 
 
@@ -149,3 +158,50 @@ def test_a_load_that_is_killed_leaves_all_or_nothing(pair: Pair) -> None:
             device.unload("d0")
     device.load(scenario, "d0")
     device.unload("d0")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_taken_whatever_its_parameters(pair: Pair, kind: str) -> None:
+    """The verifier follows every way through a program, and gives up where there are too many."""
+    for number in range(3):
+        device.load(kernel_pairs.drawn(kind, number).scenario(in_kernel=True), "d0")
+        device.unload("d0")
+
+
+def test_red_is_as_the_emulators_under_the_same_tcp(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The short form of the table in docs/kernel.md."""
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    ramp = {"min_th": 5, "max_th": 20, "max_p": 0.1, "w_q": 0.02, "ecn": True, "mean_packet": "1514 B"}
+    flows = (kernel_side.Flows(6, "reno"),)
+    red = kernel_side.Setting(aqm={"kind": "red", **ramp}, rate=8, trip=30, buffer=100, flows=flows, ecn=True)
+    found = kernel_pairs.both(red, 0, looks=3)
+    if not kernel_pairs.valid(found):
+        pytest.skip("too busy: the emulator was late")
+    for row in kernel_pairs.rows_of("red", 0, found):
+        if row["metric"] != "drops_per_s":
+            assert float(row["kernel"]) == pytest.approx(float(row["emulator"]), rel=0.3), row
+
+
+def test_multi_level_ecn_end_to_end(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel marks two levels, and the kernel's TCP answers each in its own way."""
+    monkeypatch.setattr(device, "program", lambda: str(programs / "penstock-kernel"))
+    ramps = {"min_th": 3, "mid_th": 5, "max_th": 20, "p1_max": 0.2, "p2_max": 0.2, "w_q": 0.1}
+    flows = (kernel_side.Flows(3, mecn.NAME),)
+    aqm = {"kind": "mecn", **ramps}
+    setting = kernel_side.Setting(aqm=aqm, rate=8, trip=20, buffer=100, flows=flows, ecn=True)
+    with machines_controls(changed=True), kernel_side.net(ecn=True) as net, kernel_side.loaded(net, setting):
+        ends = [f"--{host}-{what}" for host in ("client", "server") for what in ("ns", "dev")]
+        values = (net.spaces["c"], "c0", net.spaces["s"], "s0")
+        line = [word for pair in zip(ends, values, strict=True) for word in pair]
+        with (
+            kernel_side.emulated(net, setting.delay_alone(), 1),
+            mecn.process(programs / "penstock-mecn", *line) as both,
+        ):
+            with kernel_side.flowing(net, setting, 5):
+                time.sleep(6)
+            told_, seen = kernel_side.shown(net), mecn.finish(both)
+    assert told_["marks_incipient"] == seen["ect1_received"] > 20
+    assert told_["marks_ce"] == seen["ce_received"] > 5
+    assert seen["ae_sent"] <= seen["ect1_received"]
+    assert seen["cuts_incipient"] > 5
+    assert seen["cuts_moderate"] > 5
