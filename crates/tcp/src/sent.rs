@@ -61,6 +61,11 @@ impl Sent {
         matches!(self.known, Known::Lost | Known::SentAgain)
     }
 
+    /// Whether it was sent once, and was neither reported nor declared lost.
+    pub(crate) fn is_first(&self) -> bool {
+        self.known == Known::Nothing && self.times == 1
+    }
+
     /// Whether it is lost, and its retransmission is not outstanding.
     pub(crate) fn waits(&self) -> bool {
         self.known == Known::Lost

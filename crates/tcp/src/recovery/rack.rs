@@ -28,7 +28,8 @@ use crate::segment::{Ack, Block};
 use crate::sent::{DeliveryRate, Sent, SentLog};
 use crate::timers::Timer;
 use penstock_units::{Duration, Time};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Over which the smallest round trip is taken (Linux: `tcp_min_rtt_wlen`).
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
@@ -89,8 +90,9 @@ struct State {
     marked: u64,
     /// Below this each segment was reported, lost or sent again.
     judged: i64,
-    /// Below this no lost segment waits to be sent again.
-    resent: i64,
+    late: Late,
+    /// Lost segments, the lowest first, among them all that wait to be sent again.
+    lost: BinaryHeap<Reverse<i64>>,
     /// Retransmissions in the order in which they were sent; some have been answered.
     again: VecDeque<(Time, i64)>,
     /// What the present ACK says.
@@ -104,6 +106,16 @@ struct Newest {
     /// One past its number; 0: there is none.
     end: i64,
     rtt: Duration,
+}
+
+/// Of the segments sent once, those that may be late: what has to be waited for longest is the last
+/// of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Late {
+    /// One past the last of them; 0: that is not known.
+    end: i64,
+    /// Below this they were sent before the newest that was delivered.
+    below: i64,
 }
 
 /// The window for reordering (6.2, step 4).
@@ -170,7 +182,8 @@ impl Default for State {
             timeouts: 0,
             marked: 0,
             judged: 0,
-            resent: 0,
+            late: Late::default(),
+            lost: BinaryHeap::new(),
             again: VecDeque::new(),
             news: AckNews::default(),
         }
@@ -216,6 +229,26 @@ impl Newest {
     /// RACK_sent_after: whether `seq`, sent at `at`, left before it.
     fn is_after(&self, at: Time, seq: i64) -> bool {
         (at, seq + 1) < (self.at, self.end)
+    }
+
+    /// Of the segments sent once that may be late, `first` is the first. Returns when the last of
+    /// them was sent.
+    fn last_late(&self, late: &mut Late, l: &SentLog, first: i64) -> Time {
+        let known = l.get(late.end - 1).filter(|s| late.end > first && s.is_first());
+        let mut last = known.map_or(Time::ZERO, |s| s.at);
+        let from = if known.is_some() { late.below } else { first };
+        let mut seq = l.unreported(from);
+        while let Some(sent) = l.get(seq) {
+            if sent.is_first() {
+                if !self.is_after(sent.at, seq) {
+                    break;
+                }
+                (last, late.end) = (sent.at, seq + 1);
+            }
+            seq = l.unreported(seq + 1);
+        }
+        late.below = seq;
+        last
     }
 
     /// Returns how long `at` has to wait until it is lost; zero: it is.
@@ -439,7 +472,6 @@ impl State {
             c.timed = Time::NEVER; // the record gives every ACK's sample
             c.advance(now, ack);
             self.judged = self.judged.max(ack.seq + 1);
-            self.resent = self.resent.max(ack.seq + 1);
         }
         // Karn: what was sent again gives no sample.
         let sample = n.acked_at.or(n.sacked_at).filter(|_| !n.of_again);
@@ -575,75 +607,71 @@ impl State {
     #[inline(never)]
     fn find_lost(&mut self, c: &mut Connection, now: Time) -> Option<Duration> {
         let l = c.log.as_mut().expect("RACK has a record kept");
-        let first = l.unreported(self.judged);
+        let mut seq = l.unreported(self.judged);
         let recovers = self.state >= CaState::Recovery;
         let srtt = self.srtt.unwrap_or(Duration::from_ticks(u64::MAX / 4));
         let min_rtt = self.min_rtt.get().unwrap_or(Duration::ZERO);
         let window = self.window.get(recovers, l.counts().0, min_rtt, srtt);
         let mut waits = Duration::ZERO;
-        // What was sent once, in order of sending, which is that of the numbers.
-        let mut seq = first;
-        let mut all = true;
+        // What was sent once, in order of sending, which is that of the numbers: behind one that has
+        // to be waited for none is lost, and the last has to be waited for longest.
         while let Some(sent) = l.get(seq).copied() {
-            if !sent.lost() && !sent.ever_rtx() {
+            if sent.is_first() {
                 if !self.newest.is_after(sent.at, seq) {
                     break;
                 }
-                let wait = self.newest.remaining(sent.at, window, now);
-                if wait == Duration::ZERO {
-                    l.lose(seq);
-                    self.resent = self.resent.min(seq);
-                    if c.control.full() {
-                        c.control.on_lost(&sent, l.totals().1, &mut c.window);
-                    }
-                } else {
-                    waits = waits.max(wait);
-                    all = false;
+                if self.newest.remaining(sent.at, window, now) > Duration::ZERO {
+                    let last = self.newest.last_late(&mut self.late, l, seq);
+                    waits = self.newest.remaining(last, window, now);
+                    break;
                 }
-            }
-            if all {
-                self.judged = seq + 1;
+                l.lose(seq);
+                self.lost.push(Reverse(seq));
+                if c.control.full() {
+                    c.control.on_lost(&sent, l.totals().1, &mut c.window);
+                }
             }
             seq = l.unreported(seq + 1);
         }
-        // What was sent again, in order of sending.
+        self.judged = seq;
+        // What was sent again, in order of sending: alike.
         let live = |l: &SentLog, (at, seq): (Time, i64)| {
             l.get(seq).filter(|s| s.at == at && !s.sacked() && !s.waits()).copied()
         };
         while self.again.front().is_some_and(|first| live(l, *first).is_none()) {
             self.again.pop_front();
         }
+        let is_after = |(at, seq): &(Time, i64)| self.newest.is_after(*at, *seq);
         for (at, seq) in &self.again {
-            if !self.newest.is_after(*at, *seq) {
+            if !is_after(&(*at, *seq)) {
                 break;
             }
             let Some(sent) = live(l, (*at, *seq)) else { continue };
-            let wait = self.newest.remaining(*at, window, now);
-            if wait == Duration::ZERO {
-                l.lose(*seq);
-                self.resent = self.resent.min(*seq);
-                self.news.lost_again = true;
-                if c.control.full() {
-                    c.control.on_lost(&sent, l.totals().1, &mut c.window);
-                }
-            } else {
-                waits = waits.max(wait);
+            if self.newest.remaining(*at, window, now) > Duration::ZERO {
+                let end = self.again.partition_point(is_after);
+                let last = self.again.range(..end).rev().find(|each| live(l, **each).is_some());
+                let last = last.map_or(*at, |(at, _)| *at);
+                waits = waits.max(self.newest.remaining(last, window, now));
+                break;
+            }
+            l.lose(*seq);
+            self.lost.push(Reverse(*seq));
+            self.news.lost_again = true;
+            if c.control.full() {
+                c.control.on_lost(&sent, l.totals().1, &mut c.window);
             }
         }
         (waits > Duration::ZERO).then_some(waits)
     }
 
     /// Returns the lowest lost segment that is to be sent again.
+    #[inline]
     fn next_lost(&mut self, l: &SentLog) -> Option<i64> {
-        let (_, lost, again) = l.counts();
-        if lost == again {
-            return None;
-        }
-        while let Some(sent) = l.get(self.resent) {
-            if sent.waits() {
-                return Some(self.resent);
+        while let Some(Reverse(seq)) = self.lost.peek().copied() {
+            if l.get(seq).is_some_and(Sent::waits) {
+                return Some(seq);
             }
-            self.resent += 1;
+            self.lost.pop();
         }
         None
     }
@@ -787,7 +815,8 @@ impl State {
     /// Nothing is lost after all.
     fn find(&mut self, c: &mut Connection) {
         log(c).find();
-        (self.judged, self.resent) = (c.highest_ack + 1, c.highest_ack + 1);
+        self.lost.clear();
+        (self.judged, self.late) = (c.highest_ack + 1, Late::default());
     }
 
     /// The last cut was for nothing.
@@ -916,13 +945,16 @@ impl State {
         while let Some(sent) = log_of(c).get(seq).copied() {
             let early =
                 seq != head && self.newest.remaining(sent.at, Duration::ZERO, now) > Duration::ZERO;
-            if !early && log(c).lose(seq).is_some() && c.control.full() {
-                let total = log_of(c).totals().1;
-                c.control.on_lost(&sent, total, &mut c.window);
+            if !early && log(c).lose(seq).is_some() {
+                self.lost.push(Reverse(seq));
+                if c.control.full() {
+                    let total = log_of(c).totals().1;
+                    c.control.on_lost(&sent, total, &mut c.window);
+                }
             }
             seq = log_of(c).unreported(seq + 1);
         }
-        (self.judged, self.resent) = (head, head);
+        (self.judged, self.late) = (head, Late::default());
         if cuts {
             let window = (c.window.cwnd, c.window.ssthresh);
             self.undo.begin(head, log_of(c).counts().2, Some(window));
@@ -976,6 +1008,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use penstock_units::Rng;
 
     fn ms(n: u64) -> Duration {
         Duration::from_millis(n)
@@ -995,6 +1028,43 @@ mod tests {
         assert_eq!(window(0, 1, true, 1), ms(0));
         assert_eq!(window(1, 3, true, 3), ms(75));
         assert_eq!(window(1, 5, false, 1), ms(100));
+    }
+
+    /// Against a look at every segment. One leaves each millisecond; some of the last sixty are
+    /// reported, others lost and sent again.
+    #[test]
+    fn the_last_segment_that_may_be_late() {
+        let mut rng = Rng::stream(1, "late");
+        let (mut log, mut late, mut newest) = Default::default();
+        let (log, newest): (&mut SentLog, &mut Newest) = (&mut log, &mut newest);
+        let mut seen = 0;
+        for t in 0..3000 {
+            let now = Time::ZERO + ms(t as u64);
+            log.sent(now, t);
+            let seq = t - (rng.unit() * 60.0) as i64;
+            if rng.unit() < 0.4 {
+                let block = Block { left: seq, right: seq + 1 };
+                let blocks = [block, Block::default(), Block::default()];
+                let ack = Ack { seq: t - 80, blocks, n_blocks: 1, ..Ack::default() };
+                log.on_ack(now, &ack, |seq, sent| {
+                    if seq > ack.seq && (sent.at, seq + 1) > (newest.at, newest.end) {
+                        (newest.at, newest.end) = (sent.at, seq + 1);
+                    }
+                });
+            } else if rng.unit() < 0.2 {
+                log.lose(seq);
+            } else if log.get(seq).is_some_and(Sent::waits) {
+                log.sent(now, seq);
+            }
+            let may =
+                |s: &i64| log.get(*s).is_some_and(|x| x.is_first() && newest.is_after(x.at, *s));
+            let all: Vec<i64> = (t - 100..=t).filter(may).collect();
+            let (Some(first), Some(last)) = (all.first(), all.last()) else { continue };
+            seen += usize::from(first != last);
+            let at = newest.last_late(&mut late, log, *first);
+            assert_eq!(Some(at), log.get(*last).map(|s| s.at), "{first} to {last} at {t}");
+        }
+        assert!(seen > 1000, "{seen}");
     }
 
     /// DSACKs widen it once in a round trip; sixteen recoveries without one narrow it.

@@ -115,6 +115,9 @@ impl Scoreboard {
 
     /// Returns the segment at which to go on sending: past `seq` where it has been reported.
     pub(crate) fn skip(&self, seq: i64) -> i64 {
+        if let Some(last) = self.blocks.last().filter(|last| last.left <= seq) {
+            return seq.max(last.right);
+        }
         let i = self.blocks.partition_point(|b| b.right <= seq);
         self.blocks.get(i).filter(|b| b.left <= seq).map_or(seq, |b| b.right)
     }
