@@ -104,11 +104,11 @@ pub(crate) struct Connection {
     pub(crate) pacer: Pacer,
     /// Segments beyond the last one acknowledged that the receiver has room for, by the last ACK.
     pub(crate) peer_window: u32,
-    /// Segments sent by limited transmit since the last new ACK.
-    pub(crate) limited: u8,
     /// Segments that duplicate ACKs have reported and no cumulative one yet, where the control
     /// watches and there is no log.
     pub(crate) told: u32,
+    /// Segments sent by limited transmit since the last new ACK.
+    pub(crate) limited: u8,
     /// The marks that the present ACK reports.
     pub(crate) mark: Mark,
     /// The mark that the last cut answered (multi-level ECN).

@@ -47,11 +47,11 @@ pub(crate) struct Held {
 
 impl Held {
     /// Returns the state of a receiver, where something adapts.
-    pub(crate) fn new(p: &TcpParams) -> Option<Box<Self>> {
+    pub(crate) fn new(p: &TcpParams) -> Option<Self> {
         let compression = if p.sack() { p.sack_compression } else { Duration::ZERO };
         let any = p.delayed_ack_adapts || p.quickack > 0 || compression > Duration::ZERO;
         let (least, adapts) = (p.delayed_ack_timeout, p.delayed_ack_adapts);
-        (p.delayed_ack && any).then(|| Box::new(Held::with(least, adapts, p.quickack, compression)))
+        (p.delayed_ack && any).then(|| Held::with(least, adapts, p.quickack, compression))
     }
 
     fn with(least: Duration, adapts: bool, quick: u32, compression: Duration) -> Self {

@@ -41,28 +41,37 @@ pub struct Receiver {
     syns: u8,
     asked: Bits,
     p: Arc<TcpParams>,
-    /// What AccECN's option tells, where there is one.
-    teller: Option<Box<Teller>>,
     /// The time at which a held-back ACK is due; [`Time::NEVER`]: none is held back.
     delayed_until: Time,
-    delay: Option<Duration>,
-    /// What adapts of it.
-    held: Option<Box<Held>>,
+    /// For how long ACKs may be held back; [`AT_ONCE`]: they are not.
+    delay: Duration,
+    /// What few do, where it does any of that: the others do not ask for each.
+    special: Option<Box<Special>>,
     sack: bool,
-    /// The window, where that grows.
-    room: Option<Box<Room>>,
-    /// It does what few do: reports segments that arrive twice, offers a window that grows, adapts its delays, tells of some
-    /// congestion or of marks apart, or carries an option. The others do not ask for each.
-    special: bool,
+    /// Multi-level ECN: the level is held; what the code points mean.
+    latch: bool,
+    codepoints: Codepoints,
+}
+
+/// What a receiver keeps that reports segments that arrive twice, offers a window that grows, adapts
+/// its delays, tells of some congestion or of marks apart, or carries an option.
+#[derive(Clone, Debug)]
+struct Special {
     /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
     dsack: bool,
     twice: i64,
     /// The timestamp that ACKs return.
     echo: Echo,
-    /// Multi-level ECN: the level is held; what the code points mean.
-    latch: bool,
-    codepoints: Codepoints,
+    /// What adapts of the delay.
+    held: Option<Held>,
+    /// The window, where that grows.
+    room: Option<Room>,
+    /// What AccECN's option tells, where there is one.
+    teller: Option<Box<Teller>>,
 }
+
+/// No ACK is held back.
+const AT_ONCE: Duration = Duration::from_ticks(u64::MAX);
 
 /// The way in which ACKs report marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +105,6 @@ pub enum Reply {
 impl Receiver {
     /// Returns a receiver that has received nothing.
     pub fn new(p: &Arc<TcpParams>) -> Self {
-        let held = Held::new(p);
         Receiver {
             next: 0,
             ooo: Vec::new(),
@@ -112,22 +120,10 @@ impl Receiver {
             syns: 0,
             asked: Bits::NONE,
             p: Arc::clone(p),
-            teller: None,
             delayed_until: Time::NEVER,
-            delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
-            special: p.dsack()
-                || p.timestamps
-                || p.window_start.is_some()
-                || held.is_some()
-                || p.ecn == Ecn::Sce
-                || p.control.tells_marks_apart()
-                || (p.ecn == Ecn::AccEcn && p.accecn.accecn_option),
-            held,
+            delay: if p.delayed_ack { p.delayed_ack_timeout } else { AT_ONCE },
+            special: Special::new(p).map(Box::new),
             sack: p.sack(),
-            dsack: p.dsack(),
-            twice: -1,
-            echo: Echo::NONE,
-            room: room(p),
             latch: p.mecn.latch,
             codepoints: p.codepoints(),
         }
@@ -147,10 +143,9 @@ impl Receiver {
         self.some = false;
         self.ack_field = Codepoint::NotEct;
         (self.syns, self.asked) = (0, Bits::NONE);
-        self.teller = None;
-        self.twice = -1;
-        self.echo = Echo::NONE;
-        self.room = room(&self.p);
+        if let Some(own) = &mut self.special {
+            own.reset(&self.p);
+        }
         self.delayed_until = Time::NEVER;
     }
 
@@ -177,7 +172,7 @@ impl Receiver {
     /// Whether [`Receiver::on_plain_segment`] does for a segment. `syn`: it is a SYN.
     #[inline]
     pub fn is_plain(&self, syn: bool) -> bool {
-        !self.special && !syn
+        self.special.is_none() && !syn
     }
 
     /// [`Receiver::on_segment`] for most: no SYN, and a receiver that does nothing special. A reply
@@ -203,11 +198,8 @@ impl Receiver {
                 return Reply::Now(earlier);
             }
         }
-        if SPECIAL && self.dsack && self.has(s.seq) {
-            self.twice = s.seq;
-        }
         if SPECIAL {
-            self.echo.take(s.seq, s.stamp);
+            self.note(s);
         }
         let before = self.next;
         self.take(s.seq);
@@ -215,14 +207,14 @@ impl Receiver {
             self.makes_room(now, before);
         }
         if SPECIAL && s.syn {
-            if let Some(held) = &mut self.held {
+            if let Some(held) = self.special.as_mut().and_then(|own| own.held.as_mut()) {
                 held.open(now);
             }
             return Reply::Now(self.answer_syn(s));
         }
         let echoes = self.level;
         let mut news = self.feedback != Feedback::None && self.take_mark(s);
-        if SPECIAL && self.held.is_some() {
+        if SPECIAL && self.adapts() {
             // Linux: who has cut may have a window of one, and a mark that comes with CWR is a first.
             let cut = s.bits.cwr()
                 && matches!(self.feedback, Feedback::Echo | Feedback::Apart | Feedback::Some);
@@ -232,11 +224,11 @@ impl Receiver {
                 return Reply::Later;
             }
         }
-        if let Some(delay) = self.delay {
+        if self.delay != AT_ONCE {
             // At once: the second segment, whatever is out of order or fills a gap, news of marks.
             let hold = self.delayed_until == Time::NEVER && in_order && !gap && !news;
             if hold {
-                self.delayed_until = now + delay;
+                self.delayed_until = now + self.delay;
                 return Reply::Later;
             }
             self.delayed_until = Time::NEVER;
@@ -244,13 +236,32 @@ impl Receiver {
         Reply::Now(if SPECIAL { self.ack() } else { self.plain_ack() })
     }
 
+    /// A segment arrives at a receiver that does what few do, perhaps for the second time.
+    #[inline]
+    fn note(&mut self, s: &Segment) {
+        if self.special.as_ref().is_some_and(|own| own.dsack) && self.has(s.seq) {
+            self.special.as_mut().expect("it reports that").twice = s.seq;
+        }
+        if let Some(own) = &mut self.special {
+            own.echo.take(s.seq, s.stamp);
+        }
+    }
+
+    /// Whether its delays adapt.
+    #[inline]
+    fn adapts(&self) -> bool {
+        self.special.as_ref().is_some_and(|own| own.held.is_some())
+    }
+
     /// SCE, and Linux's DCTCP: returns the ACK that is held back, if a segment arrives in another
     /// state than it tells of. The segment's own ACK then waits, or follows at once.
     #[cold]
     #[inline(never)]
     fn overtaken(&mut self, now: Time, s: &Segment) -> Option<Ack> {
-        let delay =
-            self.delay.filter(|_| s.seq == self.next && self.delayed_until != Time::NEVER)?;
+        let delay = self.delay;
+        if delay == AT_ONCE || s.seq != self.next || self.delayed_until == Time::NEVER {
+            return None;
+        }
         let apart = self.feedback == Feedback::Apart;
         let same = if apart {
             classic::mark(s.ecn) == self.level
@@ -261,12 +272,14 @@ impl Receiver {
             return None;
         }
         let (earlier, before) = (self.ack(), self.next);
-        self.echo.take(s.seq, s.stamp);
+        if let Some(own) = &mut self.special {
+            own.echo.take(s.seq, s.stamp);
+        }
         self.take(s.seq);
         self.makes_room(now, before);
         let echoes = self.level;
         self.take_mark(s);
-        if self.held.is_some() {
+        if self.adapts() {
             self.adapt(now, echoes);
         }
         self.delayed_until = if apart { now } else { now + delay };
@@ -276,7 +289,7 @@ impl Receiver {
     /// Data have arrived, and the window may grow; `before` was expected.
     #[inline]
     fn makes_room(&mut self, now: Time, before: i64) {
-        if let Some(room) = &mut self.room {
+        if let Some(room) = self.special.as_mut().and_then(|own| own.room.as_mut()) {
             let end = self.ooo.iter().map(|b| b.right).max().unwrap_or(self.next);
             room.data(now, before, self.next, end);
         }
@@ -286,13 +299,13 @@ impl Receiver {
     #[cold]
     #[inline(never)]
     fn adapt(&mut self, now: Time, before: Mark) {
-        let Some(held) = &mut self.held else { return };
+        let Some(held) = self.special.as_mut().and_then(|own| own.held.as_mut()) else { return };
         if self.feedback == Feedback::Echo && before != self.level && self.level == Mark::Ce {
             held.hurry(2); // Linux: the sender should hear of a first mark
         }
         held.data(now);
-        self.delay = held.wait();
-        if self.delay.is_none() {
+        self.delay = held.wait().unwrap_or(AT_ONCE);
+        if self.delay == AT_ONCE {
             self.delayed_until = Time::NEVER;
         }
     }
@@ -301,7 +314,8 @@ impl Receiver {
     #[cold]
     #[inline(never)]
     fn merges(&mut self, now: Time) -> bool {
-        let wait = self.held.as_mut().and_then(|held| held.merges(self.next, &self.ooo));
+        let held = self.special.as_mut().and_then(|own| own.held.as_mut());
+        let wait = held.and_then(|held| held.merges(self.next, &self.ooo));
         self.delayed_until = wait.map_or(Time::NEVER, |wait| self.delayed_until.min(now + wait));
         wait.is_some()
     }
@@ -349,8 +363,8 @@ impl Receiver {
         }
         self.delayed_until = Time::NEVER;
         let accurate = agreed == Ecn::AccEcn;
-        if accurate && accecn_option {
-            self.teller.get_or_insert_with(|| Box::new(Teller::new(p.segment_bytes())));
+        if let Some(own) = self.special.as_mut().filter(|_| accurate && accecn_option) {
+            own.teller.get_or_insert_with(|| Box::new(Teller::new(p.segment_bytes())));
         }
         // But who sent it takes the path for one that loses such packets.
         let same = s.bits == self.asked;
@@ -408,7 +422,7 @@ impl Receiver {
                 self.ack_field = Codepoint::NotEct;
             }
         }
-        if let Some(teller) = &mut self.teller {
+        if let Some(teller) = self.special.as_mut().and_then(|own| own.teller.as_mut()) {
             teller.take(s.ecn);
         }
         let (was, ce) = (std::mem::replace(&mut self.level, mark), mark == Mark::Ce);
@@ -460,30 +474,11 @@ impl Receiver {
         }
     }
 
-    /// Puts a DSACK block before the others (RFC 2883).
-    #[cold]
-    fn report_twice(&mut self, ack: &mut Ack) {
-        let twice = std::mem::replace(&mut self.twice, -1);
-        ack.blocks.rotate_right(1);
-        ack.blocks[0] = Block { left: twice, right: twice + 1 };
-        ack.n_blocks = (ack.n_blocks + 1).min(MAX_BLOCKS as u8);
-    }
-
     /// Returns an ACK, with all that it may carry.
     fn ack(&mut self) -> Ack {
         let mut ack = self.plain_ack();
-        if let Some(held) = &mut self.held {
-            held.sent();
-        }
-        if self.twice >= 0 {
-            self.report_twice(&mut ack);
-        }
-        if let Some(teller) = &self.teller {
-            with_option(&mut ack, teller);
-        }
-        ack.echo = self.echo.leaves(self.next);
-        if let Some(offered) = self.room.as_ref().and_then(|room| room.offered()) {
-            ack.window = offered;
+        if let Some(own) = &mut self.special {
+            own.adds(&mut ack, self.next);
         }
         ack
     }
@@ -515,9 +510,62 @@ impl Receiver {
     }
 }
 
+impl Special {
+    /// Returns what a receiver keeps that has not received anything, where it does any of it.
+    fn new(p: &TcpParams) -> Option<Self> {
+        let held = Held::new(p);
+        let any = p.dsack()
+            || p.timestamps
+            || p.window_start.is_some()
+            || held.is_some()
+            || p.ecn == Ecn::Sce
+            || p.control.tells_marks_apart()
+            || (p.ecn == Ecn::AccEcn && p.accecn.accecn_option);
+        any.then(|| {
+            let (dsack, twice, echo) = (p.dsack(), -1, Echo::NONE);
+            Special { dsack, twice, echo, held, room: room(p), teller: None }
+        })
+    }
+
+    /// Starts a fresh connection.
+    fn reset(&mut self, p: &TcpParams) {
+        self.teller = None;
+        self.twice = -1;
+        self.echo = Echo::NONE;
+        self.room = room(p);
+    }
+
+    /// An ACK leaves of all before segment `next`: adds what it may carry.
+    #[inline]
+    fn adds(&mut self, ack: &mut Ack, next: i64) {
+        if let Some(held) = &mut self.held {
+            held.sent();
+        }
+        if self.twice >= 0 {
+            self.report_twice(ack);
+        }
+        if let Some(teller) = &self.teller {
+            with_option(ack, teller);
+        }
+        ack.echo = self.echo.leaves(next);
+        if let Some(offered) = self.room.as_ref().and_then(Room::offered) {
+            ack.window = offered;
+        }
+    }
+
+    /// Puts a DSACK block before the others (RFC 2883).
+    #[cold]
+    fn report_twice(&mut self, ack: &mut Ack) {
+        let twice = std::mem::replace(&mut self.twice, -1);
+        ack.blocks.rotate_right(1);
+        ack.blocks[0] = Block { left: twice, right: twice + 1 };
+        ack.n_blocks = (ack.n_blocks + 1).min(MAX_BLOCKS as u8);
+    }
+}
+
 /// Returns a window that grows, where that is asked for.
-fn room(p: &TcpParams) -> Option<Box<Room>> {
-    p.window_start.map(|start| Box::new(Room::new(start, p.window)))
+fn room(p: &TcpParams) -> Option<Room> {
+    p.window_start.map(|start| Room::new(start, p.window))
 }
 
 /// Adds AccECN's option to an ACK, which may have to do with fewer blocks.
