@@ -161,9 +161,20 @@ impl<T: Copy> Ring<T> {
     /// Takes the first item out.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
-        let first = *self.get(0)?;
-        self.first += 1;
-        Some(first)
+        Some(self.step()?.0)
+    }
+
+    /// Takes the first item out. Returns also the one that is first from now on.
+    #[inline(always)]
+    pub fn step(&mut self) -> Option<(T, Option<&T>)> {
+        let (place, mask) = (self.first, self.items.len() - 1);
+        if place == self.end {
+            return None;
+        }
+        let first = self.items[place & mask];
+        self.first = place + 1;
+        let behind = self.first != self.end;
+        Some((first, if behind { Some(&self.items[self.first & mask]) } else { None }))
     }
 }
 

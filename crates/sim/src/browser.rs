@@ -199,7 +199,7 @@ pub(crate) fn received(
         return;
     }
     c.due = Time::NEVER;
-    if t.receiver.received() > t.last.0 {
+    if t.receiver.received() > t.last {
         object_done(net, flows, now, flow, ended);
     }
 }

@@ -21,7 +21,8 @@ pub(crate) struct Uplink<'a> {
     p: &'a TcpParams,
     /// The bytes of a full segment, and the last one of the transfer with its payload.
     full: u32,
-    last: (i64, u32),
+    last_bytes: u32,
+    last: i64,
     rng: &'a mut Rng,
 }
 
@@ -34,14 +35,14 @@ impl Uplink<'_> {
             // A SYN has its own length, whatever a data segment's header counts.
             return self.p.syn_bytes();
         }
-        self.last.1 + self.p.header_bytes()
+        self.last_bytes + self.p.header_bytes()
     }
 }
 
 impl Io for Uplink<'_> {
     #[inline(always)]
     fn send(&mut self, s: Segment, not_before: Time) {
-        let whole = !s.syn && s.seq < self.last.0;
+        let whole = !s.syn && s.seq < self.last;
         let bytes = if whole { self.full } else { self.other_bytes(&s) };
         let mut flags = s.ecn as u8;
         flags |= flag::when(s.syn, flag::SYN);
@@ -110,12 +111,16 @@ fn segment(p: &Pkt) -> Segment {
 #[inline(never)]
 fn special(net: &mut Network, t: &mut Tcp, ends: Ends, now: Time, index: u32) {
     let s = segment(&net.packets.items[index as usize]);
+    let (due, held_back) = (t.receiver.deadline(), t.held_back);
     let reply = t.receiver.on_segment(now, &s);
     let (syn, flow) = (s.syn, net.packets.items[index as usize].flow);
     let at_once = matches!(reply, Reply::Now(_));
     reply_to(net, t, ends, now, index, reply, |ack| (ack.bytes(syn), syn));
     if at_once && t.receiver.deadline().is_some() {
         hold_back(net, t, flow); // the ACK was an earlier segment's
+    }
+    if due.is_some() && t.receiver.deadline() == due {
+        t.held_back = held_back; // it waits with others for what an earlier segment began
     }
 }
 
@@ -165,18 +170,58 @@ pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: 
         return; // overtaken
     }
     t.ack_timer_at = Time::NEVER;
-    if let Some(ack) = t.receiver.on_timer(now) {
+    if let_go(net, t, f.ends, flow as u32, now) {
         net.events += 1;
-        let (epoch, class) = (f.ends.epoch, f.ends.class);
-        let p = Pkt { flow: flow as u32, epoch, class, ..Pkt::BLANK };
-        let index = net.enter(p);
-        net.answer(index, &ack, (ack.bytes(false), false), f.ends.src, f.ends.backward);
-        net.send_up(now, f.ends.dst, index);
     } else if let Some(due) = t.receiver.deadline() {
         // Which event goes first at an instant does not depend on where an older one stood.
         t.ack_timer_at = due;
         net.sched.push_as_of(t.held_back, due, Kind::AckTimer, flow as u32);
     }
+}
+
+/// Sends the held-back ACK that is due at `now`. Returns whether there is one.
+fn let_go(net: &mut Network, t: &mut Tcp, ends: Ends, flow: u32, now: Time) -> bool {
+    let Some(ack) = t.receiver.on_timer(now) else { return false };
+    let Ends { src, dst, backward, epoch, class, .. } = ends;
+    let index = net.enter(Pkt { flow, epoch, class, ..Pkt::BLANK });
+    net.answer(index, &ack, (ack.bytes(false), false), src, backward);
+    net.send_up(now, dst, index);
+    true
+}
+
+/// Returns whether a segment that comes at `at`, to a host that may hold ACKs back, may be worked
+/// out now, once those before it are. The timer's event may come before it, and will do nothing.
+#[inline]
+pub(crate) fn foresees_segment(
+    net: &mut Network,
+    t: &mut Tcp,
+    ends: Ends,
+    flow: u32,
+    at: Time,
+) -> bool {
+    match t.receiver.deadline() {
+        Some(due) if due <= at => lets_go_before(net, t, ends, flow, due, at),
+        _ => true,
+    }
+}
+
+/// An ACK is held back until `due`, and nothing comes to its host before the segment at `at`: it is
+/// sent now. Returns false where both are due at one instant: which goes first their events tell.
+#[inline(never)]
+fn lets_go_before(
+    net: &mut Network,
+    t: &mut Tcp,
+    ends: Ends,
+    flow: u32,
+    due: Time,
+    at: Time,
+) -> bool {
+    if due == at {
+        return false;
+    }
+    net.events += 1;
+    net.sched.begin_as_of(t.held_back, due);
+    let_go(net, t, ends, flow, due)
 }
 
 /// An ACK at its sender, or a request with one. Returns the flow whose transfer it completes. A
@@ -207,7 +252,7 @@ pub(crate) fn with_sender(
 ) -> bool {
     let fl = &mut flows[flow];
     let FlowKind::Tcp(t) = &mut fl.kind else { return false };
-    let Tcp { sender, p, full, last, .. } = t;
+    let Tcp { sender, p, full, last_bytes, last, .. } = t;
     let mut wire = Uplink {
         net: &mut *net,
         now,
@@ -215,21 +260,25 @@ pub(crate) fn with_sender(
         flow: &fl.ends,
         p,
         full: *full,
+        last_bytes: *last_bytes,
         last: *last,
         rng: &mut fl.rng,
     };
     f(sender, &mut wire);
     // One event stands for the timer; it is looked at again when it comes, and moved only to an
     // earlier time.
-    let due = t.slow_timer();
+    let plain = t.sender.is_plain();
+    let due = if plain { t.sender.timers().at(Timer::Rtx) } else { t.slow_timer() };
     if due < t.timer_at {
         t.timer_at = due;
         net.sched.push(due, Kind::Timer, flow as u32);
     }
-    let due = t.sender.timers().at(Timer::Release);
-    if due < t.release_at {
-        t.release_at = due;
-        net.sched.push(due, Kind::Release, flow as u32);
+    if !plain {
+        let due = t.sender.timers().at(Timer::Release);
+        if due < t.release_at {
+            t.release_at = due;
+            net.sched.push(due, Kind::Release, flow as u32);
+        }
     }
     t.bytes.is_some() && t.sender.done()
 }

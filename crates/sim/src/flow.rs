@@ -66,7 +66,8 @@ pub(crate) struct Tcp {
     /// The bytes of a full segment, and the last one of the transfer with its payload, which may be
     /// short.
     pub(crate) full: u32,
-    pub(crate) last: (i64, u32),
+    pub(crate) last_bytes: u32,
+    pub(crate) last: i64,
     pub(crate) p: Arc<TcpParams>,
     /// Bytes of the present transfer, or of a long one to come; `None`: without end.
     pub(crate) bytes: Option<u64>,
@@ -233,7 +234,8 @@ impl Tcp {
             receiver: Receiver::new(p),
             p: Arc::clone(p),
             full: p.segment_bytes() + p.header_bytes(),
-            last: (i64::MAX, p.segment_bytes()),
+            last_bytes: p.segment_bytes(),
+            last: i64::MAX,
             timer_at: Time::NEVER,
             release_at: Time::NEVER,
             undisturbed_until: match app {
@@ -269,14 +271,14 @@ impl Tcp {
         self.bytes = bytes;
         let segment = u64::from(self.p.segment_bytes());
         let Some(bytes) = bytes else {
-            self.last = (i64::MAX, self.p.segment_bytes());
+            (self.last, self.last_bytes) = (i64::MAX, self.p.segment_bytes());
             return u64::MAX;
         };
         let n = bytes.div_ceil(segment).max(1);
         let short = bytes - (n - 1) * segment;
         let last = if self.p.whole_segments { segment } else { short.max(1) };
         let first = self.sender.given().max(self.sender.first_data());
-        self.last = (first + n as i64 - 1, last as u32);
+        (self.last, self.last_bytes) = (first + n as i64 - 1, last as u32);
         n
     }
 
@@ -291,8 +293,8 @@ impl Tcp {
 
     /// Gets ready for a further transfer on the same connection. All before it is acknowledged.
     pub(crate) fn keep_open(&mut self) {
-        debug_assert!(self.sender.acknowledged() >= self.last.0);
-        self.acked_before -= i64::from(self.p.segment_bytes() - self.last.1);
+        debug_assert!(self.sender.acknowledged() >= self.last);
+        self.acked_before -= i64::from(self.p.segment_bytes() - self.last_bytes);
     }
 
     /// Returns what the last segments of earlier transfers of this connection lack, where it is the
@@ -307,13 +309,6 @@ impl Tcp {
     pub(crate) fn foresees(&mut self, at: Time, until: Time) -> bool {
         at < until.min(self.undisturbed_until).min(self.release_at)
             && (at < self.timer_at || self.passes_over(at))
-    }
-
-    /// Returns whether a segment that comes at `at` may be worked out now, once those before it are:
-    /// no ACK is held back until then. The timer's event may come before it, and will do nothing.
-    #[inline]
-    pub(crate) fn foresees_segment(&self, at: Time) -> bool {
-        self.receiver.deadline().is_none_or(|due| at < due)
     }
 
     /// When the sender's timers expire, except for pacing's. That has an event of its own: one for
@@ -344,8 +339,8 @@ impl Tcp {
     pub(crate) fn acked_bytes(&self) -> u64 {
         let n = (self.sender.acknowledged() + 1 - self.sender.first_data()).max(0);
         let full = n * i64::from(self.p.segment_bytes());
-        let short = if self.sender.acknowledged() >= self.last.0 {
-            self.p.segment_bytes() - self.last.1
+        let short = if self.sender.acknowledged() >= self.last {
+            self.p.segment_bytes() - self.last_bytes
         } else {
             0
         };

@@ -83,8 +83,7 @@ impl Line {
     /// Takes the first arrival out. Returns also the one behind it.
     #[inline(always)]
     fn pop(&mut self) -> Option<(Event, Option<&Event>)> {
-        let event = self.events.pop()?;
-        let behind = self.events.get(0);
+        let (event, behind) = self.events.step()?;
         self.first = behind.map_or(Self::EMPTY, Event::instant);
         Some((event, behind))
     }

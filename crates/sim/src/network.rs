@@ -285,7 +285,7 @@ impl Network {
             payload: if empty { 0 } else { p.bytes.saturating_sub(header) },
             lacking: browser.zip(tcp).map_or(0, |(c, t)| c.lacking(next, t.lacking())),
             first_data: tcp.map_or(0, |t| t.sender.first_data()),
-            last: tcp.filter(|_| epoch == f.ends.epoch).map(|t| t.last),
+            last: tcp.filter(|_| epoch == f.ends.epoch).map(|t| (t.last, t.last_bytes)),
             window: tcp.map_or(0, |t| t.p.window.min(ack.window)),
             sack: tcp.is_some_and(|t| t.p.sack()),
             blocks: ack.blocks,

@@ -329,6 +329,12 @@ impl Scheduler {
         self.present = (at.as_ticks(), rank(1, scheduled.as_ticks()));
     }
 
+    /// What is worked out from now on happens at `at`, and was scheduled by what was worked out at
+    /// `then`.
+    pub(crate) fn begin_as_of(&mut self, then: Present, at: Time) {
+        self.present = (at.as_ticks(), rank(1, then.0 .0));
+    }
+
     /// An arrival that was kept elsewhere is worked out from now on.
     #[inline]
     pub(crate) fn begin_arrival(&mut self, event: &Event) {

@@ -154,22 +154,24 @@ impl Network {
         let p = &self.packets.items[index as usize];
         let host = &self.hosts[p.host as usize];
         let (answers, holds_back) = (host.answers(), host.holds_back());
+        let (flow, brings_ack) = (p.flow, p.is(flag::ACK));
         if answers && at < self.end {
             self.events += 1;
             self.sched.begin(at, now);
             return ends::data(self, flows, at, index);
         }
         if holds_back && at < self.end {
-            if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
-                if t.segments.is_empty() && t.foresees_segment(at) {
+            let f = &mut flows[flow as usize];
+            if let FlowKind::Tcp(t) = &mut f.kind {
+                if t.segments.is_empty() && ends::foresees_segment(self, t, f.ends, flow, at) {
                     self.events += 1;
                     self.sched.begin(at, now);
                     return ends::data(self, flows, at, index);
                 }
             }
         }
-        if p.is(flag::ACK) {
-            if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
+        if brings_ack {
+            if let FlowKind::Tcp(t) = &mut flows[flow as usize].kind {
                 if t.acks.is_empty() && t.foresees(at, self.acks_foreseen_until) {
                     self.events += 1;
                     self.sched.begin(at, now);
@@ -208,10 +210,12 @@ impl Network {
 
     /// As [`Network::acks_behind`], of segments at a host that may hold ACKs back.
     pub(crate) fn segments_behind(&mut self, flow: usize, flows: &mut [Flow]) {
-        while let FlowKind::Tcp(t) = &mut flows[flow].kind {
+        loop {
+            let f = &mut flows[flow];
+            let FlowKind::Tcp(t) = &mut f.kind else { return };
             let Some(next) = t.segments.step(&mut self.held) else { return };
             let at = next.time();
-            if at >= self.end || !t.foresees_segment(at) {
+            if at >= self.end || !ends::foresees_segment(self, t, f.ends, flow as u32, at) {
                 return self.sched.add(next);
             }
             self.events += 1;

@@ -144,6 +144,12 @@ impl Sender {
         (due != Time::NEVER).then_some(due)
     }
 
+    /// Whether no other timer of it ever runs than that for retransmissions.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.c.plain
+    }
+
     /// Returns the timers one by one, for those who keep an event for each.
     #[inline]
     pub fn timers(&self) -> &Timers {

@@ -46,7 +46,7 @@ impl Connection {
             if !self.plain && self.holds(now, force, io) {
                 return;
             }
-            self.put_out::<false>(now, self.next, io);
+            self.output_next(now, self.next, io);
             self.next += 1;
             left -= 1;
         }
@@ -212,18 +212,45 @@ impl Connection {
         }
     }
 
+    /// Whether segment `seq` is no SYN and was never sent.
+    #[inline]
+    fn is_fresh(&self, seq: i64) -> bool {
+        seq > self.max_sent.max(0)
+    }
+
     /// Puts segment `seq` on the wire, unless the application has stopped.
+    #[inline(never)]
     pub(crate) fn output(&mut self, now: Time, seq: i64, io: &mut impl Io) {
         if !self.stopped {
-            self.put_out::<false>(now, seq, io);
+            self.put_out::<false, false>(now, seq, io);
         }
     }
 
-    /// The same of a sender that keeps a record.
+    /// The same where the segment is most likely fresh, and the application has not stopped.
+    #[inline]
+    pub(crate) fn output_next(&mut self, now: Time, seq: i64, io: &mut impl Io) {
+        if self.is_fresh(seq) {
+            self.put_out::<false, true>(now, seq, io);
+        } else {
+            self.output(now, seq, io);
+        }
+    }
+
+    /// As [`Connection::output_next`], of a sender that keeps a record.
     #[inline]
     pub(crate) fn output_recorded(&mut self, now: Time, seq: i64, io: &mut impl Io) {
+        if self.is_fresh(seq) {
+            self.put_out::<true, true>(now, seq, io);
+        } else {
+            self.output_again(now, seq, io);
+        }
+    }
+
+    /// Of such a sender a SYN, or what was sent before.
+    #[inline(never)]
+    fn output_again(&mut self, now: Time, seq: i64, io: &mut impl Io) {
         if !self.stopped {
-            self.put_out::<true>(now, seq, io);
+            self.put_out::<true, false>(now, seq, io);
         }
     }
 
@@ -249,11 +276,16 @@ impl Connection {
         (bits, if bits == Bits::NONE { Codepoint::NotEct } else { self.p.syn_field() })
     }
 
-    /// `RECORDED`: a record is kept of it.
+    /// `RECORDED`: a record is kept of it; `FRESH`: see [`Connection::is_fresh`].
     #[inline(always)]
-    fn put_out<const RECORDED: bool>(&mut self, now: Time, seq: i64, io: &mut impl Io) {
-        let syn = seq == 0 && self.p.handshake;
-        let retransmit = seq <= self.max_sent;
+    fn put_out<const RECORDED: bool, const FRESH: bool>(
+        &mut self,
+        now: Time,
+        seq: i64,
+        io: &mut impl Io,
+    ) {
+        let syn = !FRESH && seq == 0 && self.p.handshake;
+        let retransmit = !FRESH && seq <= self.max_sent;
         // RFC 3168 6.1.2: CWR goes on the first new data segment; ns-2 puts it on retransmissions
         // as well.
         let reduced = self.cwr && (!retransmit || self.p.retransmit_ect);

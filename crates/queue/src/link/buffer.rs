@@ -44,6 +44,8 @@ pub(crate) struct Buffer {
     /// Where the link is measured and its discipline declares bands.
     pub(crate) bands: Option<Box<Bands>>,
     pub(crate) series: Option<Box<QueueSeries>>,
+    /// There are bands or series: one question for each packet instead of two.
+    followed: bool,
 }
 
 impl Buffer {
@@ -54,6 +56,7 @@ impl Buffer {
         aqm.state(&mut |name, _| columns.push(name));
         let series = QueueSeries::new(keep, &columns).map(Box::new);
         let stats = keep.window.map(|(from, to)| Box::new(LinkStats::new(from, to, c.framing)));
+        let bands = stats.as_deref().and_then(|stats| Bands::of(aqm, stats));
         Buffer {
             q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
             limit,
@@ -69,7 +72,8 @@ impl Buffer {
             departed: 0,
             lost: 0,
             gone: vec![],
-            bands: stats.as_deref().and_then(|stats| Bands::of(aqm, stats)),
+            followed: bands.is_some() || series.is_some(),
+            bands,
             stats,
             series,
         }
@@ -124,18 +128,26 @@ impl Buffer {
     /// The time that [`Buffer::next_start`] names has come. Returns what it names from now on.
     #[inline(always)]
     pub(crate) fn start_next(&mut self) -> Time {
-        let Some(w) = self.waiting.pop() else { return Time::NEVER };
-        let next = self.next_start();
+        let Some((w, behind)) = self.waiting.step() else { return Time::NEVER };
+        let next = behind.map_or(Time::NEVER, |w| w.start);
         self.leaves(w.start, w.bytes);
         self.in_service(w.start, w.bytes);
         self.departed += 1;
+        if self.followed {
+            self.follow_start(&w);
+        }
+        next
+    }
+
+    /// Bands and series hear of a start.
+    #[inline(never)]
+    fn follow_start(&mut self, w: &Departure) {
         if let Some(bands) = &mut self.bands {
             bands.starts(w.start);
         }
         if let Some(series) = &mut self.series {
             series.starts(w.start, w.flow, w.bytes, self.q.pkts);
         }
-        next
     }
 
     /// A packet that arrives at `now` is let in, and starts to be sent at `start`.
@@ -151,9 +163,6 @@ impl Buffer {
         if start > now {
             self.enters(now, a.pkt.bytes);
             self.waiting.push(Departure { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
-            if let Some(bands) = &mut self.bands {
-                bands.waits(now, band);
-            }
         } else {
             self.departed += 1;
         }
@@ -163,6 +172,17 @@ impl Buffer {
         }
         if let Some(band) = band {
             self.of_band(band, |band| leaves.count(&mut band.stats, raised(a.pkt.ecn, ecn)));
+        }
+        if self.followed {
+            self.follow_pass(now, &{ *a }, ecn, start, band);
+        }
+    }
+
+    /// Bands and series hear of a packet that is let in.
+    #[inline(never)]
+    fn follow_pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, start: Time, band: Option<u8>) {
+        if let Some(bands) = self.bands.as_mut().filter(|_| start > now) {
+            bands.waits(now, band);
         }
         if let Some(series) = &mut self.series {
             series.accepted(start, ecn, &at_queue(a), self.q.pkts);

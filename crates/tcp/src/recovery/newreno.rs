@@ -52,6 +52,11 @@ impl LossRecovery for NewReno {
 impl NewReno {
     #[inline(always)]
     fn full(&mut self, c: &mut Connection, now: Time, ack: &Ack) {
+        if self.fast.dupacks == 0 {
+            // Nothing is being repaired: the rest of `fast` is blank, too.
+            self.first_partial = false;
+            return c.new_ack_after(now, ack, 0);
+        }
         if self.fast.inflation > 0.0 && c.last_event == Event::DupAcks {
             c.last_event = Event::Exited;
         }

@@ -54,7 +54,7 @@ impl LossRecovery for Sack {
                 return;
             }
             let Some(seq) = self.next(c) else { return c.starves() };
-            c.output(now, seq, io);
+            c.output_next(now, seq, io);
             c.next = c.next.max(seq + 1);
             self.reports.pipe += 1;
         }
