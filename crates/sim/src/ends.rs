@@ -87,7 +87,7 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32)
     let ends = f.ends;
     if t.receiver.is_plain(p.is(flag::SYN)) {
         let reply = t.receiver.on_plain_segment(now, &segment(p));
-        reply_to(net, t, ends, now, index, reply, |_| BARE_ACK);
+        reply_to(net, t, ends, now, index, reply, None, |_| BARE_ACK);
     } else {
         special(net, t, ends, now, index);
     }
@@ -111,22 +111,20 @@ fn segment(p: &Pkt) -> Segment {
 #[inline(never)]
 fn special(net: &mut Network, t: &mut Tcp, ends: Ends, now: Time, index: u32) {
     let s = segment(&net.packets.items[index as usize]);
-    let (due, held_back) = (t.receiver.deadline(), t.held_back);
+    let due = t.receiver.deadline();
     let reply = t.receiver.on_segment(now, &s);
     let (syn, flow) = (s.syn, net.packets.items[index as usize].flow);
     let at_once = matches!(reply, Reply::Now(_));
-    reply_to(net, t, ends, now, index, reply, |ack| (ack.bytes(syn), syn));
+    reply_to(net, t, ends, now, index, reply, due, |ack| (ack.bytes(syn), syn));
     if at_once && t.receiver.deadline().is_some() {
-        hold_back(net, t, flow); // the ACK was an earlier segment's
-    }
-    if due.is_some() && t.receiver.deadline() == due {
-        t.held_back = held_back; // it waits with others for what an earlier segment began
+        hold_back(net, t, flow, due); // the ACK was an earlier segment's
     }
 }
 
-/// The packet at `index` becomes the reply to the segment that it brought. `form` says how long an
-/// ACK is, and whether it answers a SYN.
+/// The packet at `index` becomes the reply to the segment that it brought. `held`: until when an ACK
+/// was held back before. `form` says how long an ACK is, and whether it answers a SYN.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "part of its two callers")]
 fn reply_to(
     net: &mut Network,
     t: &mut Tcp,
@@ -134,6 +132,7 @@ fn reply_to(
     now: Time,
     index: u32,
     reply: Reply,
+    held: Option<Time>,
     form: impl FnOnce(&Ack) -> (u32, bool),
 ) {
     match reply {
@@ -142,18 +141,20 @@ fn reply_to(
             net.send_up(now, ends.dst, index);
         }
         Reply::Later => {
-            hold_back(net, t, net.packets.items[index as usize].flow);
+            hold_back(net, t, net.packets.items[index as usize].flow, held);
             net.discard(index);
         }
     }
 }
 
-/// From now on an ACK is held back. One event stands for the timer; it is looked at again when it
-/// comes, and moved only to an earlier time.
+/// From now on an ACK is held back, or waits with one that was `held` until then before. One event
+/// stands for the timer; it is looked at again when it comes, and moved only to an earlier time.
 #[inline]
-fn hold_back(net: &mut Network, t: &mut Tcp, flow: u32) {
+fn hold_back(net: &mut Network, t: &mut Tcp, flow: u32, held: Option<Time>) {
     let due = t.receiver.deadline().unwrap_or(Time::NEVER);
-    t.held_back = net.sched.present();
+    if held != Some(due) {
+        t.held_back = net.sched.present();
+    }
     if due < t.ack_timer_at {
         t.ack_timer_at = due;
         net.sched.push(due, Kind::AckTimer, flow);

@@ -176,6 +176,15 @@ impl RttEstimator {
         }
     }
 
+    /// Returns the smoothed round-trip time in whole nanoseconds.
+    pub(crate) fn srtt_whole(&self, p: &RttParams) -> Option<Duration> {
+        match self.state {
+            // An eighth of a microsecond has 125 of them.
+            State::Linux(m) => (m.srtt8 > 0).then(|| Duration::from_nanos(125 * m.srtt8 as u64)),
+            _ => self.srtt(p).map(Duration::from_secs_f64),
+        }
+    }
+
     /// Returns the smoothed round trip in seconds, or where there is none the last sample, or 0.
     pub(crate) fn smoothed(&self, p: &RttParams) -> f64 {
         self.srtt(p).unwrap_or_else(|| self.last().map_or(0.0, Duration::as_secs_f64))
@@ -297,4 +306,27 @@ impl RttEstimator {
 
 fn micros(d: Duration) -> i64 {
     (d.as_nanos() / 1000) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use penstock_units::Rng;
+
+    /// Whole nanoseconds are those nearest to the seconds, under every clock, from microseconds to
+    /// minutes.
+    #[test]
+    fn whole_nanoseconds_are_the_nearest() {
+        let mut rng = Rng::stream(1, "srtt");
+        for rtt_clock in [RttClock::Exact, RttClock::Ticks, RttClock::Linux] {
+            let p = RttParams { rtt_clock, ..RttParams::default() };
+            let mut rtt = RttEstimator::new(&p, Duration::ZERO);
+            assert_eq!(rtt.srtt_whole(&p), None);
+            for _ in 0..1000 {
+                let micros = libm::exp(rng.unit() * 18.0) as u64;
+                rtt.sample(&p, Time::ZERO, Time::ZERO + Duration::from_micros(micros));
+                assert_eq!(rtt.srtt_whole(&p), rtt.srtt(&p).map(Duration::from_secs_f64));
+            }
+        }
+    }
 }

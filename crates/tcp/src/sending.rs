@@ -133,7 +133,7 @@ impl Connection {
         let log = self.log.as_ref().expect("with bursts a record is kept");
         let cwnd = (self.window.cwnd as i64).max(1);
         let edge = self.highest_ack + i64::from(self.peer_window);
-        let srtt = Duration::from_secs_f64(self.rtt.srtt(&self.p.rtt).unwrap_or(0.0));
+        let srtt = self.rtt.srtt_whole(&self.p.rtt).unwrap_or(Duration::ZERO);
         Chance {
             cwnd,
             room: (cwnd - log.in_flight() as i64).min(edge + 1 - self.next),

@@ -121,6 +121,7 @@ macro_rules! values {
                 }
             }
 
+            #[inline]
             pub(crate) fn state(&self, c: &Connection) -> CaState {
                 match self {
                     $( Recovering::$name(r) => r.state(c), )*

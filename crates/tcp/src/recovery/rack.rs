@@ -266,7 +266,7 @@ fn log_of(c: &Connection) -> &SentLog {
 }
 
 fn srtt(c: &Connection) -> Option<Duration> {
-    c.rtt.srtt(&c.p.rtt).map(Duration::from_secs_f64)
+    c.rtt.srtt_whole(&c.p.rtt)
 }
 
 // Apart from its callers: what it needs of registers they would else save for every recovery.
