@@ -154,6 +154,7 @@ validate-real: setup ## the simulator against real packets on this machine, 58 c
 
 kernel: setup ## the kernel's queue disciplines beside ours, in a virtual machine, an hour: docs/validation-kernel.md
 	$(BIN)/python validation/oracle/disciplines.py --page --out out/kernel
+	if $(CAN_BPF); then $(BPF_BUILD) && $(BIN)/python validation/oracle/program.py --page --out out/program; else echo "skipped: our program, which needs clang and libelf"; fi
 
 oracle: setup ## the kernel's queues under its own TCP in a virtual machine, beside our router and our simulator: two tables, half an hour
 	$(BIN)/python validation/oracle/oracle.py --kernel --penstock $(ROUTER) --ecn --adaptive --json out/oracle.json

@@ -21,6 +21,7 @@ import image
 import netlink
 import oracle
 import pairs
+import program
 from conftest import ROOT
 from penstock.model.scenario import Scenario, literal
 
@@ -122,6 +123,13 @@ def test_penstock_takes_the_scenario(ecn: bool, adaptive: bool, kind: str) -> No
     taken, _ = scenario(oracle.Setting(), state("red", RED | {"ecn": ecn, "adaptive": adaptive}))
     aqm = taken.resolved["aqm"]
     assert (aqm["kind"], aqm["w_q"], aqm["gentle"], aqm["ecn"]) == (kind, 1 / 16, False, ecn)
+
+
+def test_the_kernels_program_takes_the_parameters_of_its_red() -> None:
+    made = program.with_program(oracle.Setting(), state("red", RED))
+    words = json.loads(made.program)["words"]
+    assert (made.kind, words["w_q"], words["min_th"]) == ("bfifo", 2**28, 15_000 << 32)
+    assert (words["limit"], words["limit_bytes"], words["mark_forced"]) == (300_000, 1, 1)
 
 
 @pytest.mark.parametrize("name", controls.CASES)

@@ -8,6 +8,10 @@ trap 'echo "line $LINENO: $BASH_COMMAND" >&2' ERR
 . /settings
 while read -r module; do insmod "/modules/$module.ko"; done </modules/order
 
+# A program of ours that came along, with libraries of its own.
+penstock=/penstock/program loader=/penstock/ld-linux-x86-64.so.2
+if [ -e $loader ]; then penstock="$loader --library-path /penstock $penstock"; fi
+
 # To start a process takes a tenth of a second here, and another one in a namespace: a shell stays up in each, which is
 # told what to do and answers with the exit status.
 mkfifo /tmp/c /tmp/r /tmp/s /tmp/status /tmp/never /tmp/commands
@@ -83,15 +87,21 @@ kernel() {
       my $error = unpack("x16 l", $answer); die "netlink: error $error" if $error'"'"' \
       '"$run/adaptive"' "$(</sys/class/net/rs/ifindex)"'
   fi
+  if [ -e $run/program.json ]; then
+    program unload rs 2>/dev/null || true
+    program load rs <$run/program.json >&2
+  fi
 }
+
+# Our program in the kernel. A shell with `ip netns exec` has a file system of its own, so it is started from here.
+program() { nsenter --net=/run/netns/r $penstock "$@"; }
 
 # Our router is.
 router() {
-  local program=/penstock/router loader=/penstock/ld-linux-x86-64.so.2 seed
-  if [ -e $loader ]; then program="$loader --library-path /penstock $program"; fi
+  local seed
   seed=$(</proc/cmdline)
   seed=${seed##*oracle.seed=}
-  start_in r router "timeout $((router_duration + 30)) $program router $run/scenario.json --client rc --server rs \
+  start_in r router "timeout $((router_duration + 30)) $penstock router $run/scenario.json --client rc --server rs \
     --duration $router_duration --seed ${seed%% *} --json /tmp/router.json >&2"
 }
 
@@ -121,6 +131,9 @@ sample() {
   while [ $next -le $end ]; do
     sleep_until $next
     echo 'qdisc show dev rs' >&3
+    if [ -e $run/program.json ] && { [ ${#times[@]} = 0 ] || [ $((next + step_us)) -gt $end ]; }; then
+      program show rs >>/tmp/shown
+    fi
     times+=($((${EPOCHREALTIME/./} - begin)))
     next=$((next + step_us))
   done
@@ -139,7 +152,7 @@ document() {
     echo "$separator$(</tmp/iperf-$port.json)"
     separator=,
   done
-  echo "], \"router\": $(</tmp/router.json)}"
+  echo "], \"program\": [$(paste -s -d, /tmp/shown)], \"router\": $(</tmp/router.json)}"
 }
 
 separator=
@@ -148,6 +161,7 @@ for run in /runs/*; do
   . $run/settings
   times=() ports=()
   echo '[]' >/tmp/samples
+  : >/tmp/shown
   echo null >/tmp/router.json
   $bottleneck
   flows

@@ -18,8 +18,8 @@ HERE = Path(__file__).parent
 #: Programs of the guest besides busybox's.
 PROGRAMS = ("bash", "ethtool", "ip", "iperf3", "perl", "tc")
 
-#: Where the router's own libraries lie: it may be linked with another libc than the packages'.
-ROUTER = "penstock"
+#: Where our own program and its libraries lie: it may be linked with another libc than the packages'.
+OURS = "penstock"
 
 #: The first process. However the guest program ends, it switches the machine off.
 INIT = b"""#!/bin/busybox sh
@@ -38,7 +38,7 @@ poweroff -f
 def image(
     packages: Packages,
     texts: dict[str, bytes],
-    router: Path | None,
+    program: Path | None,
     guest: str = "guest.sh",
     wanted: Sequence[str] = (),
     built: Mapping[str, bytes] = MappingProxyType({}),
@@ -46,14 +46,14 @@ def image(
     """The archive.
 
     texts: files that the guest program reads, by name.
-    router: the program that is the bottleneck; without one sch_red is.
+    program: one of ours: the router that is the bottleneck, or what loads a discipline into the guest's kernel.
     guest: the guest program, a file beside this one.
     wanted: the kernel modules that it needs; what they need comes along, what is built in is left out.
     built: modules that are not the kernel's.
     """
     files = _guest(packages, guest, wanted, built) | {name: (0o644, content) for name, content in texts.items()}
-    if router is not None:
-        files |= _router(router)
+    if program is not None:
+        files |= _ours(program)
     return gzip.compress(_newc(files), compresslevel=6, mtime=0)
 
 
@@ -79,14 +79,14 @@ def _guest(packages: Packages, guest: str, wanted: Sequence[str], built: Mapping
     return files
 
 
-def _router(program: Path) -> Files:
+def _ours(program: Path) -> Files:
     """The program and what ldd names, in a folder of their own."""
     listed = subprocess.run(["ldd", program], capture_output=True, text=True)
     if "not found" in listed.stdout:
         raise UnavailableError(f"{program}: {listed.stdout.strip()}")
-    files: Files = {f"{ROUTER}/router": (0o755, program.read_bytes())}
+    files: Files = {f"{OURS}/program": (0o755, program.read_bytes())}
     for library in re.findall(r"(?:=> )?(/\S+) \(0x", listed.stdout):
-        files[f"{ROUTER}/{Path(library).name}"] = (0o755, Path(library).read_bytes())
+        files[f"{OURS}/{Path(library).name}"] = (0o755, Path(library).read_bytes())
     return files
 
 

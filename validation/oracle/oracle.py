@@ -112,7 +112,8 @@ class Setting:
     """What a run consists of, but for the seed.
 
     delay_s: one way; groups: start one `STAGGER_S` after the other; qdisc: the arguments of `tc qdisc add`, then those
-    of `tc qdisc change`; warmup_s: not measured.
+    of `tc qdisc change`; warmup_s: not measured; program: what `penstock-kernel` loads above the queue, as its standard
+    input has it.
     """
 
     rate_bps: int = 10_000_000
@@ -121,6 +122,7 @@ class Setting:
     qdisc: tuple[str, ...] = (RED,)
     duration_s: int = 20
     warmup_s: int = 5
+    program: str = ""
 
     @property
     def windows(self) -> bool:
@@ -222,6 +224,8 @@ def texts(settings: Sequence[Setting], states: Sequence[State], kernel: bool) ->
             "qdiscs": "".join(f"{line}\n" for line in setting.lines("rs")).encode(),
             "groups": "".join(f"{' '.join(map(str, group))}\n" for group in groups).encode(),
         }
+        if setting.program:
+            run["program.json"] = setting.program.encode()
         if not kernel:
             run["scenario.json"] = json.dumps(setting.scenario(state), indent=1).encode()
         if (options := state[-1]["options"]).get("adaptive"):
@@ -425,7 +429,7 @@ def run(
         content = image(fetched, texts(settings, states, program is None), program, wanted=wanted, built=built)
 
         def of(seed: int, name: str = name, content: bytes = content) -> list[dict[str, Any]]:
-            return _kept(keep, content, seed, lambda archive: boot(fetched, archive, seed, limit_s), name)
+            return kept(keep, content, seed, lambda archive: boot(fetched, archive, seed, limit_s), name)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             documents = list(pool.map(of, seeds))
@@ -452,7 +456,7 @@ def queues(
     """What the kernel shows of each setting's queue before anything is sent."""
     cases = [[*(f"tc {line}" for line in setting.lines(DEVICE)), "show"] for setting in settings]
     content = image(fetched, {"cases": states.lines(cases)}, None, "states.sh", wanted, built)
-    answers = _kept(keep, content, 1, lambda archive: states.answers(fetched, archive, cases), "queues")
+    answers = kept(keep, content, 1, lambda archive: states.answers(fetched, archive, cases), "queues")
     found = [states.read(answer) for answer in answers]
     for setting, state in zip(settings, found, strict=True):
         if isinstance(state, str):
@@ -460,19 +464,19 @@ def queues(
     return [state.document for state in found if not isinstance(state, str)]
 
 
-def _kept(keep: Path | None, content: bytes, seed: int, ask: Callable[[Path], Said], name: str) -> Said:
+def kept(keep: Path | None, content: bytes, seed: int, ask: Callable[[Path], Said], name: str) -> Said:
     """What a guest says, which is asked once."""
-    kept = None if keep is None else keep / f"{hashlib.sha256(content).hexdigest()[:16]}-{seed}.json"
-    if kept is not None and kept.is_file():
-        return cast(Said, json.loads(kept.read_bytes()))
+    there = None if keep is None else keep / f"{hashlib.sha256(content).hexdigest()[:16]}-{seed}.json"
+    if there is not None and there.is_file():
+        return cast(Said, json.loads(there.read_bytes()))
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="penstock-oracle-") as folder:
         archive = Path(folder) / "initramfs.gz"
         archive.write_bytes(content)
         found = ask(archive)
     print(f"{name}, seed {seed}: {time.monotonic() - begin:.1f} s", file=sys.stderr)
-    if kept is not None:
-        write(kept, json.dumps(found).encode())
+    if there is not None:
+        write(there, json.dumps(found).encode())
     return found
 
 
