@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from penstock.evaluation import candidates, points, rfc
 from penstock.model import own_file
 from penstock.model.discipline import disciplines
 from penstock.model.own import parameters
+from penstock.runs import identity
 from penstock.sweeps import store
 from penstock.sweeps.drive import Processes
 
@@ -311,3 +313,45 @@ def test_an_evaluation_varies_its_arguments(folder: Path) -> None:
     assert varied["limit × 2"].scenario.resolved["aqm"]["limit"] == 8
     assert {each.own for each in varied.values()} == {True}
     assert len({each.point.identity for each in planned.points}) == len(planned.points)
+
+
+def test_a_file_leaves_the_modules_that_the_program_has_imported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(folder)
+    (folder / "early_of_tests.py").write_text("MOST = 6\n")
+    text = FILE.replace("import STEP", "import STEP\nfrom early_of_tests import MOST").replace("int = 6", "int = MOST")
+    (folder / "mine_of_tests.py").write_text(text)
+    early, mine = importlib.import_module("early_of_tests"), importlib.import_module("mine_of_tests")
+
+    def limit() -> object:
+        return small().with_aqm("mine_of_tests.py:Limit").resolved["aqm"]["limit"]
+
+    before = numbers(small().with_aqm("mine_of_tests.py:Limit"))
+    assert (limit(), sys.modules["mine_of_tests"]) == (6, mine)
+    # Each is loaded again where its own program, and where Penstock, is told of another text.
+    (folder / "mine_of_tests.py").write_text(text.replace("STEP *", "0 *"))
+    assert importlib.reload(mine).Limit().most == 0
+    assert numbers(small().with_aqm("mine_of_tests.py:Limit")) == numbers(small().with_aqm(mine.Limit)) != before
+    (folder / "early_of_tests.py").write_text("MOST = 7\n")
+    assert limit() == 6  # the program's is as the program imported it
+    importlib.reload(early)
+    assert (limit(), sys.modules["early_of_tests"]) == (7, early)
+
+
+def test_a_neighbour_that_is_edited_counts_for_every_file_that_names_it(folder: Path) -> None:
+    (folder / "other_of_tests.py").write_text(FILE)
+    (folder / "deeper").mkdir()
+    (folder / "deeper" / "mine_of_tests.py").write_text(FILE.replace("int = 6", "int = 1"))
+
+    def most() -> list[float]:
+        files = ("mine_of_tests.py", "other_of_tests.py", "deeper/mine_of_tests.py")
+        found = [small().with_aqm(f"{each}:Limit") for each in files]
+        return [vars(own)["most"] for made in found for own in identity.disciplines(made.core)]
+
+    assert most() == most() == [6, 6, 1]
+    (folder / "own_helper_of_tests.py").write_text("STEP = 2\n")
+    assert most() == [12, 12, 2]
+    (folder / "own_helper_of_tests.py").write_text("STEP = \n")
+    with pytest.raises(ps.ScenarioError, match="SyntaxError"):
+        most()
+    (folder / "own_helper_of_tests.py").write_text("STEP = 3\n")
+    assert most() == [18, 18, 3]

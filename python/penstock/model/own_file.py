@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -42,71 +43,75 @@ def is_discipline(value: object) -> bool:
 
 @contextmanager
 def watched(module: str) -> Iterator[None]:
-    """Counts modules that are loaded in the block to that one's, if it is of a file: code that is looked at may import
-    some."""
+    """Counts modules that are loaded in the block to those that came with the file of that module, if it is one:
+    code that is looked at may import some."""
     before = {*sys.modules}
     yield
-    file = _file(module)
-    if file in _LOADED:
-        _LOADED[file].note(before)
+    if _file(module) in _LOADED.modules:
+        _LOADED.note(before)
 
 
 def files() -> list[Path]:
     """Returns the files that disciplines were loaded from."""
-    return list(_LOADED)
-
-
-def modules() -> list[str]:
-    """Returns the names of the user's modules that came with these files."""
-    return list(dict.fromkeys(each for loaded in _LOADED.values() for each in loaded.brought))
+    return list(_LOADED.modules)
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A discipline's file that is loaded.
+    """The disciplines' files that are loaded.
 
-    brought: the user's modules that came with it, with what their files held then.
+    modules: each file's module.
+    brought: the user's modules that came with them, with what their files held then.
+    specs: what each of the user's modules was loaded by, also of those that were there before. Whoever loads a module
+        again gives it another.
     """
 
-    brought: dict[str, bytes | None]
+    modules: dict[Path, ModuleType] = field(default_factory=dict)
+    brought: dict[str, bytes | None] = field(default_factory=dict)
+    specs: dict[str, object] = field(default_factory=dict)
 
     def note(self, before: Collection[str]) -> None:
         """Adds what is loaded now and was not before."""
-        self.brought.update({each: _held(each) for each in {*sys.modules} - {*before} if not installed(each)})
+        own = [each for each in list(sys.modules) if not installed(each)]
+        self.brought.update({each: _held(each) for each in own if each not in before})
+        self.specs.update({each: _spec(each) for each in own if each not in self.specs})
 
-    def stands(self) -> bool:
-        """Returns whether the files are as they were."""
-        return all(_held(each) == held for each, held in self.brought.items())
+    def stand(self) -> bool:
+        """Returns whether the files are as they were, and nobody has loaded one of the modules again."""
+        same = all(_spec(each) is spec for each, spec in self.specs.items())
+        return same and all(_held(each) == held for each, held in self.brought.items())
 
-    def unload(self) -> None:
-        """Takes its modules away."""
+    def clear(self) -> None:
+        """Takes all away, but for modules that somebody else has loaded again."""
         for each in self.brought:
-            sys.modules.pop(each, None)
+            if _spec(each) is self.specs[each]:
+                sys.modules.pop(each, None)
+        for part in (self.modules, self.brought, self.specs):
+            part.clear()
 
 
-_LOADED: dict[Path, _Loaded] = {}
+_LOADED = _Loaded()
 
 
 def _imported(file: Path) -> ModuleType:
-    """Returns the file as a module that worker processes can find again by its name.
+    """Returns the file as a module under a name of its own: one that the program has imported itself stays as it is.
 
-    It finds the modules beside it. It is loaded again, with them, where a file of theirs has changed.
+    It finds the modules beside it. Where a file of theirs has changed, all are loaded again.
     """
-    path, name = file.resolve(), file.stem
-    there = _LOADED.get(path)
-    if there is not None and _file(name) == path and there.stands():
-        return sys.modules[name]
-    if there is not None:
-        _LOADED.pop(path).unload()
-    for each in {each for others in _LOADED.values() for each in others.brought if each != name}:
+    path = file.resolve()
+    if not _LOADED.stand():
+        _LOADED.clear()
+    if path in _LOADED.modules:
+        return _LOADED.modules[path]
+    for each in {*_LOADED.brought} - {file.stem}:
         beside = path.with_name(f"{each}.py")
         if beside.is_file() and _file(each) not in (None, beside):
             raise ScenarioError(f"{file}: there are two modules {each}: {beside} and {_file(each)}; rename one")
-    before, loaded = {*sys.modules} - {name}, _Loaded({})
+    name = f"_{file.stem}_{hashlib.sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module, before = importlib.util.module_from_spec(spec), {*sys.modules}
     sys.modules[name] = module
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
@@ -114,12 +119,17 @@ def _imported(file: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        loaded.note(before)
-        loaded.unload()
+        for each in [each for each in sys.modules if each not in before and not installed(each)]:
+            del sys.modules[each]
         raise ScenarioError(f"{file}: {type(error).__name__}: {error}") from error
-    loaded.note(before)
-    _LOADED[path] = loaded
+    _LOADED.note(before)
+    _LOADED.modules[path] = module
     return module
+
+
+def _spec(module: str) -> object:
+    """Returns what a module was loaded by."""
+    return getattr(sys.modules.get(module), "__spec__", None)
 
 
 def _file(module: str) -> Path | None:
