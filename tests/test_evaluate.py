@@ -652,6 +652,27 @@ def test_a_second_call_runs_nothing(brief: evaluate.Evaluation, monkeypatch: pyt
     assert again.judgement.answers.keys() == brief.judgement.answers.keys()
 
 
+def test_what_was_not_asked_is_told_from_what_does_not_exist(brief: evaluate.Evaluation) -> None:
+    for question, says in [
+        ("call", "'call' was not asked: it needs the scenario mix; asked: delay"),
+        ("heavy", "'heavy' is a scenario; asked of it: delay, tail"),
+        ("medium", "no scenario that ran is called 'medium'; nearest: mild; there are: friendly-long, mild, heavy"),
+        ("dellay", "no question is called 'dellay'; nearest: delay"),
+    ]:
+        with pytest.raises(ps.Error, match=says):
+            brief.answer(question, "pie")
+    with pytest.raises(ps.Error, match="no candidate is called 'pi'; nearest: pie"):
+        brief.answer("delay", "pi")
+
+
+def test_an_evaluation_shows_itself_with_what_yes_takes(brief: evaluate.Evaluation) -> None:
+    shown = replace(brief, notes=["runs of <Mine> are not kept"])._repr_html_()
+    assert "yes is</th>" in shown
+    assert "below 20 ms</td>" in shown
+    assert "&lt;Mine&gt;" in shown
+    assert repr(brief) == f"<penstock.Evaluation droptail, pie, Never, Everything: {brief.page}>"
+
+
 def test_the_list_names_section_and_level(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "--list"]) == 0
     shown = capsys.readouterr().out

@@ -223,6 +223,19 @@ def test_the_users_size_font_and_letters_hold(kind: str, three: Comparison, stor
     assert b"/Type3" not in file
 
 
+@pytest.mark.parametrize("metric", ["queue_sd_pkts", "utilization"])
+def test_what_axes_say_stays_on_a_small_canvas(metric: str, store: Path) -> None:
+    figure = swept(show.show(store, metric, "aqm.max_p", "aqm.min_th"), (3.4, 2.2))
+    for box in boxes(figure, [axis.label for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]):
+        assert 0 <= box.x0 <= box.x1 <= 1
+        assert 0 <= box.y0 <= box.y1 <= 1
+
+
+def test_a_notebook_shows_a_figure_whatever_its_names_are(three: Comparison) -> None:
+    figure: Any = Comparison({"a\x01": three.results["red"]}).plot.queue()
+    assert "a\\u0001" in figure._repr_svg_()
+
+
 def test_a_style_sheet_is_one_option(penstock: Command, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
     (tmp_path / "paper.mplstyle").write_text("font.family: STIXGeneral\nfigure.figsize: 3.4, 2.4\n", encoding="utf-8")

@@ -394,6 +394,19 @@ def test_of_several_disciplines_those_are_named_whose_runs_are_identical(more: l
     assert (comparison_table(all_of_them).caption or "").startswith("the runs are identical: nothing random")
 
 
+@pytest.mark.parametrize("sizes", [["30 kB"], ["30 kB", "200 kB"]], ids=["one size", "two sizes"])
+def test_transfers_are_compared_by_size_where_they_have_several(sizes: list[str]) -> None:
+    short = ps.Scenario(
+        topology=ps.Dumbbell(bottleneck=ps.Link(rate="10 Mbit/s", delay="5 ms", buffer=40)),
+        traffic=[ps.Ftp(bytes=size) for size in sizes],
+        duration="2 s",
+    )
+    rows = [row[0] for row, _ in comparison_table(ps.compare(short, ["red", "droptail"])).rows]
+    assert "fct_p99_s" in rows
+    by_size = ["fct_short_p99_s", "slowdown_short_p99", "fct_medium_p99_s", "slowdown_medium_p99"]
+    assert [name for name in rows if name in by_size] == (by_size if len(sizes) > 1 else [])
+
+
 def test_random_runs_do_not_say_so(at_bounds: Result, scenario: ps.Scenario) -> None:
     result = ps.run(scenario, seeds=2)
     assert not result.identical

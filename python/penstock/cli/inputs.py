@@ -29,6 +29,10 @@ def assignments(changes: Sequence[str], option: str) -> dict[str, object]:
         path, equals, value = change.partition("=")
         if not equals or not path.strip():
             raise ScenarioError(f"{option} {change}: must be KEY=VALUE, as in aqm.min_th=7")
+        if path.strip() == "aqm.kind" and ".py:" in value:
+            own = next(each.strip() for each in parts(value) if ".py:" in each)
+            several = "penstock compare takes several"
+            raise ScenarioError(f"{option} {change}: a class in a file is no kind; --aqm {own} is the way ({several})")
         wanted[path.strip()] = value.strip()
     return wanted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable, scenario_of, series_interval, values
 from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say, tell, warn
+from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario
 from penstock.show.progress import Bar
 from penstock.sweeps import drive, store, warm_up
@@ -70,7 +72,7 @@ def command(
         raise click.UsageError("Missing argument 'FILE'.")
     axes = {f"sweep.{path}": values(text) for path, text in assignments(vary, "--vary").items()}
     scenario = scenario_of(file, changes, aqm)
-    scenario = scenario.set_all(axes) if axes else scenario
+    scenario = _varied(scenario, axes) if axes else scenario
     interval_s = None if series is None else series_interval(scenario, series, out)
     check_writable(out=out)
     try:
@@ -92,6 +94,17 @@ def command(
     if done.ran and not no_warm_up_check:
         _check_warm_up(scenario, jobs)
     return EXIT_FAILED if done.failed else 0
+
+
+def _varied(scenario: Scenario, axes: Mapping[str, object]) -> Scenario:
+    """Returns the scenario with the axes of `--vary`, which a message about them names."""
+    try:
+        return scenario.set_all(axes)
+    except ScenarioError as error:
+        said = str(error).replace("--set sweep.", "--vary ")
+        for path in (each.removeprefix("sweep.") for each in axes):
+            said = said.replace(f"--set {path}", f"--vary {path}")
+        raise ScenarioError(said) from None
 
 
 def _verify(folder: Path) -> int:

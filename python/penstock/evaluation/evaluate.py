@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from penstock._names import known
-from penstock.errors import ScenarioError
+from penstock.errors import Error, ScenarioError
 from penstock.evaluation import drive
 from penstock.evaluation import real as packets
 from penstock.evaluation.candidates import candidates
@@ -36,7 +37,7 @@ QUICK_SEEDS = 3
 NOT_QUICK = ("rtt-fairness", "capacity-slow", "capacity-fast")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Evaluation:
     """What an evaluation found.
 
@@ -65,10 +66,39 @@ class Evaluation:
         return self.document
 
     def answer(self, question: str, candidate: str) -> Answer:
-        """Returns one answer. Raises `Error` for a question or candidate that does not exist."""
-        known(question, [q.key for q in self.questions], "question")
+        """Returns one answer. Raises `Error` for a question that was not asked, and for a candidate that does not
+        exist."""
+        asked = [q.key for q in self.questions]
+        if question not in asked:
+            for each in questions_of(RFC):
+                if each.key == question:
+                    forms = " in all forms" if each.beyond_quick else ""
+                    needs = f"it needs the scenario {' and '.join(each.needs)}{forms}"
+                    raise Error(f"{question!r} was not asked: {needs}; asked: {_listed(asked)}")
+            if question in [each.key for each in EXPERIMENTS]:
+                ran = {
+                    where.experiment: [q.key for q in self.questions if where.experiment in q.needs]
+                    for where in self.numbers.seeds
+                }
+                known(question, ran, "scenario that ran")
+                raise Error(f"{question!r} is a scenario; asked of it: {_listed(ran[question])}")
+        known(question, asked, "question")
         known(candidate, self.names, "candidate")
         return self.judgement.answers[question, candidate].answer
+
+    def _repr_html_(self) -> str:
+        """Returns the table of `penstock evaluate`, for notebooks."""
+        from penstock.evaluation.tables import answers_table
+
+        notes = "".join(f"<p>{html.escape(text)}</p>" for text in self.notes)
+        return answers_table(self)._repr_html_() + notes
+
+    def __repr__(self) -> str:
+        return f"<penstock.Evaluation {', '.join(self.names)}: {self.page}>"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "nothing"
 
 
 def chosen(only: Sequence[str], quick: bool, link: Link = RFC, hosts: str | None = None) -> list[Experiment]:

@@ -38,6 +38,7 @@ def answers_table(done: Evaluation) -> Table:
         return _many(done)
     table = Table("RFC 7928")
     table.add_column("question")
+    table.add_column("yes is")
     for name in done.names:
         table.add_column(name)
     for question in done.questions:
@@ -45,7 +46,7 @@ def answers_table(done: Evaluation) -> Table:
         for name in done.names:
             judged = done.judgement.of(question, name)
             cells.append(f"{judged.answer.value}, {said(judged)}")
-        table.add_row(question.text, *cells)
+        table.add_row(question.text, question.rule_text, *cells)
     return table
 
 

@@ -59,6 +59,11 @@ class Drawn(Figure):
         with mpl.rc_context(self._style):
             super().savefig(*args, **kwargs)
 
+    def draw(self, renderer: Any) -> None:
+        """Draws it, as matplotlib's own does, whoever asks: a file, a notebook, a window."""
+        style.clean(self)
+        super().draw(renderer)
+
     def _repr_svg_(self) -> str:
         """Returns the picture that a notebook shows and keeps."""
         written = io.StringIO()

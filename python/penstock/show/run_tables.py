@@ -116,6 +116,8 @@ def comparison_table(comparison: Compared) -> Table:
     return table
 
 
+#: What it shows of transfers by their size, where they have several.
+BY_SIZE = tuple((f"fct_{size}_p99_s", f"slowdown_{size}_p99") for size in ("short", "medium", "long"))
 #: What a comparison shows of each group, where groups are recorded.
 OF_GROUPS = ("goodput_bps", "delay_mean_s", "delay_p99_s", "delay_variation_s", "loss_ratio", "r_factor")
 
@@ -123,7 +125,9 @@ OF_GROUPS = ("goodput_bps", "delay_mean_s", "delay_p99_s", "delay_variation_s", 
 def _compared(comparison: Compared) -> Iterator[tuple[str, list[Estimate | None]]]:
     """Yields the metrics that are compared, with the estimate for each discipline."""
     results = comparison.results.values()
-    for metric in HEADLINES:
+    there = {name for result in results for name, each in result.summary.items() if each.mean is not None}
+    sizes = [each for each in BY_SIZE if there.intersection(each)]
+    for metric in (*HEADLINES, *(name for each in sizes for name in each if len(sizes) > 1)):
         yield metric, [result.summary.get(metric) for result in results]
     first = comparison.results[comparison.baseline]
     if first.scenario.core.records_groups:

@@ -269,14 +269,18 @@ def value(key: str) -> Any:
 
 
 def clean(figure: Figure) -> None:
-    """Writes control characters of names out: with them an SVG is none."""
+    """Writes control characters of names out, since with them an SVG is none, and wraps what axes say at the figure's
+    edges."""
     from matplotlib.category import StrCategoryFormatter
     from matplotlib.text import Text
     from matplotlib.ticker import FuncFormatter
 
     for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        axis.label.set_wrap(True)
         names = axis.get_major_formatter()
-        if isinstance(names, (FuncFormatter, StrCategoryFormatter)):  # so matplotlib keeps the names of ticks
+        func = getattr(names, "func", None)
+        cleaned = isinstance(func, partial) and func.func is _tick
+        if isinstance(names, (FuncFormatter, StrCategoryFormatter)) and not cleaned:  # so it keeps the names of ticks
             axis.set_major_formatter(FuncFormatter(partial(_tick, names)))
     for text in figure.findobj(Text):
         if visible(text.get_text()) != text.get_text():
