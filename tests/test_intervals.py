@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from conftest import ROOT, SMALL, Command
 from penstock import _penstock
+from penstock.cli import main
 from penstock.cli.output import draw
 from penstock.evaluation.measured import COLUMNS
 from penstock.evaluation.questions import QUESTIONS
@@ -405,6 +406,30 @@ def test_transfers_are_compared_by_size_where_they_have_several(sizes: list[str]
     assert "fct_p99_s" in rows
     by_size = ["fct_short_p99_s", "slowdown_short_p99", "fct_medium_p99_s", "slowdown_medium_p99"]
     assert [name for name in rows if name in by_size] == (by_size if len(sizes) > 1 else [])
+
+
+def test_the_other_direction_is_compared_where_links_are_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = ps.Scenario(
+        topology=ps.Dumbbell(bottleneck=ps.Link(rate="5 Mbit/s", delay="5 ms", buffer=40)),
+        traffic=[ps.Ftp(), ps.Ftp(direction="reverse", flows=4)],
+        duration="2 s",
+    )
+    (tmp_path / "both.toml").write_text(both.to_toml(), encoding="utf-8")
+    compared = ps.compare(both.recording(links=True), ["red", "droptail"], seeds=2)
+    key, metric = "bottleneck.reverse", "delay_mean_s"
+    red, droptail = (result.links[key][metric].mean or 0.0 for result in compared.results.values())
+    assert compared.difference("droptail")[f"links.{key}.{metric}"].mean == pytest.approx(droptail - red)
+    (row,) = (cells for cells, _ in comparison_table(compared, key).rows if cells[0] == metric)
+    assert row[2].startswith(f"{red * 1e3:.1f}"[:2])
+    line = ["compare", str(tmp_path / "both.toml"), "--aqm", "red"]
+    for more in (["droptail"], ["droptail", "pie", "codel", "ared"]):
+        assert main([*line, *(word for each in more for word in ("--aqm", each)), "--links"]) == 0
+        forward, back = capsys.readouterr().out.split("bottleneck.reverse")
+        assert ("timeouts" in forward, "timeouts" in back) == (True, False)
+    assert main([*line, "--aqm", "droptail"]) == 0
+    assert key not in capsys.readouterr().out
 
 
 def test_random_runs_do_not_say_so(at_bounds: Result, scenario: ps.Scenario) -> None:

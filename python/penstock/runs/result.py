@@ -194,23 +194,25 @@ class Comparison:
 
     def difference(self, aqm: str) -> dict[str, Estimate]:
         """Returns metric name → mean of the differences `aqm` − baseline, seed by seed, with the interval of that mean.
-        Where groups are recorded, their metrics are there as well: `groups.calls.delay_p99_s`.
+        Where links are measured, or groups recorded, their metrics are there as well:
+        `links.bottleneck.reverse.delay_p99_s`, `groups.calls.delay_p99_s`.
 
         Pairing takes the luck of a seed (who starts when) out of the comparison; a metric that does not apply in one
         of the two runs leaves the pair out.
         """
         ours, theirs = self.results[aqm].runs, self.results[self.baseline].runs
-        pairs = [(a.metrics, b.metrics) for a, b in zip(ours, theirs, strict=True)]
-        names = list(self.results[aqm].summary)
-        found = {
-            name: Estimate.of_differences([x - y for x, y in _both(pairs, name)], bounds_of(name)) for name in names
-        }
         core = self.results[aqm].scenario.core
+        both = list(zip(ours, theirs, strict=True))
+        parts = [("", [(a.metrics, b.metrics) for a, b in both])]
+        for link in ours[0].links:
+            parts.append((f"links.{link}.", [(a.links[link], b.links[link]) for a, b in both]))
         for i, group in enumerate(group_keys(core.group_names()) if core.records_groups else ()):
-            pairs = [(a.groups[i], b.groups[i]) for a, b in zip(ours, theirs, strict=True)]
-            for name in ours[0].groups[i]:
+            parts.append((f"groups.{group}.", [(a.groups[i], b.groups[i]) for a, b in both]))
+        found = {}
+        for whose, pairs in parts:
+            for name in pairs[0][0]:
                 differences = [x - y for x, y in _both(pairs, name)]
-                found[f"groups.{group}.{name}"] = Estimate.of_differences(differences, bounds_of(name))
+                found[whose + name] = Estimate.of_differences(differences, bounds_of(name))
         return found
 
     @property

@@ -91,7 +91,8 @@ def compare(
     series: str | float | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Runs a scenario under each of the named disciplines with the same seeds.
+    """Runs a scenario under each of the named disciplines with the same seeds: at the bottleneck, forward. The other
+    direction keeps its own.
 
     aqms: the baseline first, each as `Scenario.with_aqm` takes it: `["red", ps.Red(min_th=20), Mine(5)]`; results are
         then called `red`, `red:min_th=20` and `Mine`, which is the class's name or its `name`. Two of one class are

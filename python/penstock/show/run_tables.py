@@ -81,17 +81,19 @@ SHORT = ("utilization", "delay_mean_s", "delay_p99_s", "loss_ratio", "marks_ce",
 SIDE_BY_SIDE = 4
 
 
-def comparison_table(comparison: Compared) -> Table:
+def comparison_table(comparison: Compared, link: str | None = None) -> Table:
     """Returns disciplines side by side, then the paired difference of each against the first.
 
     A difference is bold where its interval excludes 0. Many disciplines are listed one below the other, in fewer
     metrics.
+
+    link: one whose metrics are shown; default: the run's, which are those of the bottleneck.
     """
     if len(comparison.results) > SIDE_BY_SIDE:
-        return _ranking(comparison)
+        return _ranking(comparison, link)
     first = comparison.results[comparison.baseline]
     many = len(first.runs) > 1
-    table = Table(_title(first, kinds=True), keys=2)
+    table = Table(_title(first, kinds=True, link=link), keys=2)
     table.add_column("metric")
     table.add_column("", style="dim")
     for name in comparison.results:
@@ -100,15 +102,16 @@ def comparison_table(comparison: Compared) -> Table:
         if name != comparison.baseline:
             table.add_column(f"{name} − {comparison.baseline}", justify="right")
     differences = {name: comparison.difference(name) for name in comparison.results if name != comparison.baseline}
-    for metric, estimates in _compared(comparison):
+    for metric, estimates in _compared(comparison, link):
         sizes = [abs(e.mean) for e in estimates if e is not None and e.mean is not None]
         if not sizes or max(sizes) == 0:
             continue
         factor, unit = scale(metric, max(sizes))
         cells = [number(e, factor) if e is not None else "–" for e in estimates]
         for difference in differences.values():
-            cell = number(difference[metric], factor, sign=True)
-            cells.append(Bold(cell) if many and _clear(difference[metric]) else cell)
+            paired = difference[_path(link, metric)]
+            cell = number(paired, factor, sign=True)
+            cells.append(Bold(cell) if many and _clear(paired) else cell)
         table.add_row(metric, unit, *cells)
     if many:
         caption = "mean ± 95 % interval; differences are paired by seed, bold where 0 is outside"
@@ -122,19 +125,30 @@ BY_SIZE = tuple((f"fct_{size}_p99_s", f"slowdown_{size}_p99") for size in ("shor
 OF_GROUPS = ("goodput_bps", "delay_mean_s", "delay_p99_s", "delay_variation_s", "loss_ratio", "r_factor")
 
 
-def _compared(comparison: Compared) -> Iterator[tuple[str, list[Estimate | None]]]:
+def _compared(comparison: Compared, link: str | None) -> Iterator[tuple[str, list[Estimate | None]]]:
     """Yields the metrics that are compared, with the estimate for each discipline."""
     results = comparison.results.values()
-    there = {name for result in results for name, each in result.summary.items() if each.mean is not None}
+    parts = [_part(result, link) for result in results]
+    there = {name for part in parts for name, each in part.items() if each.mean is not None}
     sizes = [each for each in BY_SIZE if there.intersection(each)]
     for metric in (*HEADLINES, *(name for each in sizes for name in each if len(sizes) > 1)):
-        yield metric, [result.summary.get(metric) for result in results]
+        yield metric, [part.get(metric) for part in parts]
     first = comparison.results[comparison.baseline]
-    if first.scenario.core.records_groups:
+    if link is None and first.scenario.core.records_groups:
         groups = [result.groups for result in results]
         for group in groups[0]:
             for metric in OF_GROUPS:
                 yield f"groups.{group}.{metric}", [each[group].get(metric) for each in groups]
+
+
+def _part(result: Runs, link: str | None) -> Mapping[str, Estimate]:
+    """Returns the metrics of a link, or those of the run."""
+    return result.summary if link is None else result.links[link]
+
+
+def _path(link: str | None, metric: str) -> str:
+    """Returns what a metric of a link is called among all."""
+    return metric if link is None else f"links.{link}.{metric}"
 
 
 def _unless_identical(comparison: Compared, caption: str) -> str:
@@ -150,33 +164,32 @@ def _clear(difference: Estimate) -> bool:
     return difference.mean is not None and difference.ci95 is not None and abs(difference.mean) > difference.ci95
 
 
-def _title(result: Runs, *, kinds: bool = False) -> str:
+def _title(result: Runs, *, kinds: bool = False, link: str | None = None) -> str:
     runs = result.runs
     seeds = f"seed {runs[0].seed}" if len(runs) == 1 else f"seeds {runs[0].seed}–{runs[-1].seed}"
-    parts = [result.scenario.name, f"{round(result.duration_s, 3):g} s", seeds]
+    parts = [result.scenario.name, f"{round(result.duration_s, 3):g} s", seeds, link or ""]
     if not kinds:
         parts.insert(1, result.scenario.label)
     return " · ".join(part for part in parts if part)
 
 
-def _ranking(comparison: Compared) -> Table:
+def _ranking(comparison: Compared, link: str | None) -> Table:
     """Returns one row per discipline, bold where the interval of its paired difference against the first excludes 0."""
     first = comparison.results[comparison.baseline]
-    table = Table(_title(first, kinds=True))
+    table = Table(_title(first, kinds=True, link=link))
     table.add_column("discipline")
-    largest = {
-        metric: max((abs(r.summary[metric].mean or 0.0) for r in comparison.results.values()), default=0.0)
-        for metric in SHORT
-    }
-    units = {metric: scale(metric, largest[metric]) for metric in SHORT}
-    for metric in SHORT:
+    parts = {name: _part(result, link) for name, result in comparison.results.items()}
+    shown = [metric for metric in SHORT if all(metric in part for part in parts.values())]
+    largest = {metric: max((abs(part[metric].mean or 0.0) for part in parts.values()), default=0.0) for metric in shown}
+    units = {metric: scale(metric, largest[metric]) for metric in shown}
+    for metric in shown:
         table.add_column(f"{metric}\n{units[metric][1]}".rstrip(), justify="right")
-    for name, result in comparison.results.items():
+    for name, part in parts.items():
         differences = comparison.difference(name)
         cells = [name]
-        for metric in SHORT:
-            cell = number(result.summary[metric], units[metric][0])
-            cells.append(Bold(cell) if _clear(differences[metric]) else cell)
+        for metric in shown:
+            cell = number(part[metric], units[metric][0])
+            cells.append(Bold(cell) if _clear(differences[_path(link, metric)]) else cell)
         table.add_row(*cells)
     if len(first.runs) > 1:
         caption = f"mean ± 95 % interval; bold where the difference to {comparison.baseline}, paired by seed, is clear"

@@ -33,6 +33,10 @@ class Runs(Protocol):
         """Returns metric name → estimate over the runs."""
 
     @property
+    def links(self) -> Mapping[str, Mapping[str, Estimate]]:
+        """Returns link → metric name → estimate over the runs."""
+
+    @property
     def groups(self) -> Mapping[str, Mapping[str, Estimate]]:
         """Returns traffic group → metric name → estimate over the runs."""
 
