@@ -144,15 +144,81 @@ def test_a_link_is_read_from_a_file(tmp_path: Path) -> None:
         file.write_text(text, encoding="utf-8")
         with pytest.raises(ps.ScenarioError, match=says):
             on_link.link_of(file)
+    file.write_text(
+        LINE.format(delay="15 ms", more="[topology.access]\nrate = '1 Gbit/s'\ndelay = { spread = ['5 ms', '9 ms'] }"),
+        encoding="utf-8",
+    )
+    with pytest.raises(ps.ScenarioError, match=r"access\.delay: one round trip"):
+        on_link.link_of(file)
     with pytest.raises(ps.ScenarioError, match="dumbbell"):
         on_link.link_of(rfc.experiment("series").scenario(rfc.Variant()))
 
 
+@pytest.mark.parametrize(
+    ("said", "text", "flows", "notes"),
+    [
+        ('buffer = "200 packets"', "20 Mbit/s, 50 ms, 200 packets", 32, ()),
+        (
+            'buffer = "90 kB"\nloss = 0.01\njitter = { exponential = "2 ms" }\nreverse_rate = "1 Mbit/s"',
+            "20 Mbit/s, 50 ms, 60 packets",
+            16,
+            ("buffer 90 kB: in the scenarios 60 packets, which are of 1500 B", ".reverse_rate, .loss, .jitter"),
+        ),
+        (
+            # S is 76.4 packets of 1554 B, at 95 % of the rate, and the buffer.
+            'buffer = 10240\noverhead = "30 B"\nframing = "ptm"\nshaped = "95 %"\nreverse_shaped = "90 %"',
+            "19 Mbit/s, 50 ms, 10240 packets, overhead 30 B, framing ptm",
+            1176,
+            (
+                "the link has the shaper's rate, 19 Mbit/s",
+                "bottleneck.reverse_shaped",
+                "heavy congestion is 1176 flows",
+            ),
+        ),
+        (
+            'buffer = 50\noverhead = "30 B"\nshaped = "95 %"\nshaper_framed = false',
+            "19 Mbit/s, 50 ms, 50 packets",
+            15,
+            ("19 Mbit/s", ".overhead, .shaper_framed"),
+        ),
+    ],
+    ids=["packets", "what is not played", "framed and deep", "a shaper that counts packets alone"],
+)
+def test_a_link_says_what_of_it_is_not_played(
+    said: str, text: str, flows: int, notes: tuple[str, ...], tmp_path: Path
+) -> None:
+    file = tmp_path / "line.toml"
+    file.write_text(f'[topology.bottleneck]\nrate = "20 Mbit/s"\ndelay = "25 ms"\n{said}\n', encoding="utf-8")
+    link = on_link.link_of(file)
+    assert (link.text, link.flows("heavy")) == (text, flows)
+    assert len(link.notes) == len(notes)
+    for note, part in zip(link.notes, notes, strict=True):
+        assert part in note
+
+
+def test_what_datagrams_leave_is_of_what_a_framed_line_carries() -> None:
+    """1500 B are 1696 B in cells: half the rate is 0.565 of the line, and a cell's tax is on the rest."""
+    framed = replace(on_link.RFC, framing=(("overhead", "32 B"), ("framing", "atm")))
+    assert framed.left * 0.5 == pytest.approx((1 - 0.5 * 1696 / 1500) / (1696 / 1500))
+    assert on_link.RFC.left == 1.0
+    assert replace(on_link.RFC, framing=(("mpu", "1600 B"),)).packet_bytes == 1600
+    for experiment in rfc.EXPERIMENTS:
+        topology = replace(experiment, link=framed).scenario(experiment.variants[0]).resolved["topology"]
+        lines = topology["link"] if topology["kind"] == "graph" else [topology["bottleneck"]]
+        assert {(each["overhead"], each["framing"]) for each in lines} == {("32 B", "atm")}
+
+
 def test_an_evaluation_on_a_link_says_which(tmp_path: Path) -> None:
     file = tmp_path / "line.toml"
-    file.write_text(LINE.format(delay="25 ms", more=""), encoding="utf-8")
+    file.write_text(LINE.format(delay="25 ms", more="").replace("buffer", "loss = 0.001\nbuffer"), encoding="utf-8")
     done = ps.evaluate(["pie"], link=file, quick=True, seeds=2, only=["heavy"], out=tmp_path / "out")
-    assert json.loads(done.json())["asked"]["link"] == "2 Mbit/s, 50 ms, 30 packets"
+    document = json.loads(done.json())
+    assert document["asked"]["link"] == "2 Mbit/s, 50 ms, 30 packets"
+    assert [f"link: {each}" for each in document["notes"]] == done.notes
+    assert any("topology.bottleneck.loss" in each for each in done.notes)
+    assert done._repr_html_().startswith("<p><b>RFC 7928 on 2 Mbit/s, 50 ms, 30 packets</b>")
+    for each in document["notes"]:
+        assert each in html.unescape(done.page.read_text(encoding="utf-8"))
     (delay,) = (each for each in done.questions if each.key == "delay")
     # round(0.114 · (8.3 + 30)) flows, and a fifth of the round trip.
     assert (delay.measured, delay.rule_text) == ("mean queueing delay, 4 flows", "below 10 ms")

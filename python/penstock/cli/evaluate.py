@@ -22,7 +22,7 @@ from penstock.sweeps.drive import Sweep
 @options.command("evaluate")
 @click.argument("disciplines", nargs=-1, metavar="DISCIPLINE...")
 @options.changes("Change a key for all but DropTail: aqm.max_p=0.2.")
-@click.option("--link", type=options.PATH, metavar="FILE", help="On this link's rate, round trip and buffer.")
+@click.option("--link", type=options.PATH, metavar="FILE", help="On this link's rate, round trip, buffer and framing.")
 @click.option(
     "--hosts",
     type=options.Word(ALL_HOSTS),

@@ -36,6 +36,7 @@ def document_of(done: Evaluated, asked: Mapping[str, Any]) -> str:
     return document(
         {
             "asked": dict(asked),
+            "notes": list(done.link.notes),
             "candidates": list(done.names),
             "scenarios": [each.key for each in done.experiments],
             "seeds": list(done.seeds),

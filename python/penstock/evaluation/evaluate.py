@@ -47,8 +47,9 @@ class Evaluation:
     numbers: what they were computed from.
     costs: what each of them costs.
     real: what came of real packets, where they were asked for.
-    notes: of each discipline whose runs were not kept, why.
+    notes: what of the link's file was not played, or in other words; of each discipline whose runs were not kept, why.
     document: all of it as the text of a document.
+    link: the one that the scenarios were played on.
     """
 
     page: Path
@@ -60,6 +61,7 @@ class Evaluation:
     real: Sequence[packets.Carried] = ()
     notes: Sequence[str] = ()
     document: str = ""
+    link: Link = RFC
 
     def json(self) -> str:
         """Returns all answers with their numbers as one document."""
@@ -134,8 +136,8 @@ def evaluate(
 
     disciplines: as `Scenario.with_aqm` takes them (`"red"`, `"my_aqm.py:Mine(limit=5)"`, `Mine`), or `"all"`.
     set: key path → value, for all of them but DropTail: `{"aqm.max_p": 0.2}`.
-    link: a scenario or its file, which may be a link alone, on whose rate, round trip and buffer the RFC's scenarios
-        are played; default: the RFC's 10 Mbit/s, 100 ms and 83 packets.
+    link: a scenario or its file, which may be a link alone, on whose rate, round trip, buffer and framing the RFC's
+        scenarios are played; default: the RFC's 10 Mbit/s, 100 ms and 83 packets.
     hosts: whose TCP the flows are: `"rfc"`, the RFC's NewReno; `"linux"` or `"quic"`, as by `Scenario.with_hosts`.
         Default: Linux's, and the RFC's in section 5, which is about the senders that it names.
     seeds: runs of every form of every scenario; default: 5, quick: 3.
@@ -178,7 +180,8 @@ def evaluate(
         numbers, judgement, questions, experiments, names, run_with, knobs_with, spent, changed, carried, on
     )
     page = write_pages(folder, done, jobs or cores())
-    notes = [f"runs of {each.name} are not kept: {each.unknown}" for each in judged if each.unknown]
+    notes = [f"link: {each}" for each in on.notes]
+    notes += [f"runs of {each.name} are not kept: {each.unknown}" for each in judged if each.unknown]
     asked = {"set": changes, "link": on.text, "hosts": hosts, "seeds": n, "quick": quick, "only": only, "real": real}
     document = document_of(done, {"disciplines": names[1:], **asked})
-    return Evaluation(page, questions, names, judgement, numbers, spent, carried, notes, document)
+    return Evaluation(page, questions, names, judgement, numbers, spent, carried, notes, document, on)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from penstock._penstock import parse_duration, parse_rate
+from penstock._penstock import parse_duration, parse_rate, parse_size
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario
 
@@ -15,6 +15,12 @@ from penstock.model.scenario import Scenario
 CONGESTION = {"mild": 0.036, "medium": 0.081, "heavy": 0.114}
 #: Bytes of a full packet in the files.
 PACKET = 1500
+#: What a link's line adds to packets: keys that every bottleneck of the scenarios gets.
+FRAMING = ("overhead", "mpu", "framing")
+#: The keys of a bottleneck that are played, be it in the scenarios' own proportions.
+_PLAYED = ("rate", "delay", "buffer", "shaped")
+#: From so many flows on, in a buffer of so many bandwidth-delay products, the number is the buffer's and nobody's load.
+_MANY, _DEEP = 100, 4
 #: What rtt-fairness has behind the senders' own links, one way: at the bottleneck, and beyond.
 _COMMON_S = (0.001, 0.0005)
 
@@ -34,16 +40,38 @@ class Link:
 
     rate_bps: of the bottleneck.
     rtt_s: base round trip, with all access links.
-    buffer_pkts: packets of 1500 B for which the bottleneck has room.
+    buffer_pkts: packets for which the bottleneck has room.
+    framing: those of `FRAMING` that it has, each with its value.
+    notes: what of a file is not played, or in other words: sentences.
     """
 
     rate_bps: float
     rtt_s: float
     buffer_pkts: int
+    framing: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def packet_bytes(self) -> int:
+        """Returns what a full packet takes on the line.
+
+        >>> Link(10e6, 0.1, 83, (("overhead", "32 B"), ("framing", "atm"))).packet_bytes
+        1696
+        """
+        said = dict(self.framing)
+        size = max(PACKET + parse_size(said.get("overhead", "0 B")), parse_size(said.get("mpu", "0 B")))
+        cells = {"atm": 53 * -(-size // 48), "ptm": size + -(-size // 64)}
+        return cells.get(said.get("framing", "none"), size)
 
     def flows(self, congestion: str) -> int:
         """Returns how many flows make that congestion here; one at least."""
-        return max(1, flows(congestion, self.rate_bps, self.rtt_s, self.buffer_pkts, PACKET))
+        return max(1, flows(congestion, self.rate_bps, self.rtt_s, self.buffer_pkts, self.packet_bytes))
+
+    @property
+    def left(self) -> float:
+        """Returns what datagrams at half the rate leave to packets, as a part of what they leave without framing."""
+        framed = self.packet_bytes / PACKET
+        return (2 - framed) / framed
 
     @property
     def words(self) -> Mapping[str, object]:
@@ -64,7 +92,8 @@ class Link:
     @property
     def text(self) -> str:
         """Returns it in words: `"10 Mbit/s, 100 ms, 83 packets"`."""
-        return f"{rate_text(self.rate_bps)}, {self.rtt_s * 1e3:g} ms, {self.buffer_pkts} packets"
+        own = "".join(f", {key} {value}" for key, value in self.framing)
+        return f"{rate_text(self.rate_bps)}, {self.rtt_s * 1e3:g} ms, {self.buffer_pkts} packets{own}"
 
 
 #: Section 8's: 10 Mbit/s, a base round trip of 100 ms, one bandwidth-delay product.
@@ -96,12 +125,43 @@ def link_of(file: str | Path | Scenario) -> Link:
         )
     near = topology["access"] or {"delay": "0 s"}
     far = topology["egress"] or near
+    for name, each in (("access", near), ("egress", far)):
+        if not isinstance(each["delay"], str):
+            raise ScenarioError(f"topology.{name}.delay: one round trip is evaluated, so it must be one time")
     one_way_s = sum(parse_duration(each["delay"]) for each in (line, near, far))
     if one_way_s <= 0:
         raise ScenarioError("topology.bottleneck.delay: the round trip must be above 0 s")
-    bottleneck = scenario.core.facts().bottleneck
-    room = bottleneck.buffer_bytes // PACKET if bottleneck.buffer_bytes else bottleneck.room_pkts
-    return Link(parse_rate(line["rate"]), 2 * one_way_s, max(1, room))
+    said, unit, _ = line["buffer"].partition(" packets")
+    room = int(said) if unit else parse_size(line["buffer"]) // PACKET
+    # Behind a shaper the rate of its queue is its own.
+    rate_bps = scenario.core.facts().bottleneck.rate_bps
+    counted = line.get("shaper_framed") is not False
+    own = tuple((key, line[key]) for key in FRAMING if counted and line.get(key) is not None)
+    made = Link(rate_bps, 2 * one_way_s, max(1, room), own)
+    return replace(made, notes=tuple(_notes(line, made)))
+
+
+def _notes(line: Mapping[str, Any], link: Link) -> Iterator[str]:
+    """Yields what is to be said of a bottleneck that the scenarios are played on."""
+    if not line["buffer"].endswith(" packets"):
+        yield f"buffer {line['buffer']}: in the scenarios {link.buffer_pkts} packets, which are of {PACKET} B"
+    if line.get("shaped") is not None:
+        yield f"shaped {line['shaped']}: in the scenarios the link has the shaper's rate, {rate_text(link.rate_bps)}"
+    played = {*_PLAYED, *dict(link.framing)}
+    unsaid = (type(None), None), (float, 0.0)
+    lost = [key for key, value in line.items() if key not in played and (type(value), value) not in unsaid]
+    if lost:
+        yield f"not played, since the RFC's scenarios have their own or none: topology.bottleneck.{', .'.join(lost)}"
+    path = link.rate_bps * link.rtt_s / (8 * link.packet_bytes)
+    heavy = link.flows("heavy")
+    if heavy > _MANY and link.buffer_pkts > _DEEP * path:
+        product = max(1, round(path))
+        fewer = replace(link, buffer_pkts=product).flows("heavy")
+        yield (
+            f"heavy congestion is {heavy} flows: the RFC's formula counts the buffer, which holds {link.buffer_pkts} "
+            f'packets, {link.buffer_pkts / path:.0f} times what the path does; with buffer = "{product} packets", a '
+            f"bandwidth-delay product, it is {fewer}"
+        )
 
 
 def under(scenario: Scenario, key: str, link: Link) -> Scenario:
@@ -143,13 +203,15 @@ def _lines(topology: Mapping[str, Any], link: Link) -> Iterator[tuple[str, objec
         if line.get("schedule") is not None:
             cycle = [_rate(rate, link) for rate in line["schedule"]["cycle"]]
             yield f"{path}.schedule", {"cycle": cycle, "every": line["schedule"]["every"]}
+        if path not in ("topology.access", "topology.egress"):
+            yield from ((f"{path}.{key}", value) for key, value in link.framing)
 
 
 def _counts(key: str, link: Link) -> list[int]:
     """Returns how many flows each entry of a scenario has that is made of congestion."""
     mild, medium, heavy = (link.flows(each) for each in CONGESTION)
     joins, more = max(1, medium - mild), max(1, heavy - medium)
-    fast = Link(10 * link.rate_bps, link.rtt_s, 10 * link.buffer_pkts).flows("mild")
+    fast = replace(link, rate_bps=10 * link.rate_bps, buffer_pkts=10 * link.buffer_pkts).flows("mild")
     return {
         "mild": [mild],
         "medium": [medium],

@@ -85,6 +85,7 @@ def write_pages(out: Path, done: Evaluated, jobs: int) -> Path:
         "knob_seeds": _seeds(done.knob_seeds),
         "experiments": done.experiments,
         "link": "" if done.link == RFC else done.link.text,
+        "link_notes": done.link.notes,
         "changes": done.changes,
         "names": done.names,
         "costs_under": done.costs.under,

@@ -206,7 +206,7 @@ _ASKED: Sequence[Question] = (
         measured="share of what they leave that one TCP flow gets",
         unit="%",
         scale=100,
-        ask=lambda n, candidate: utilization("unresponsive-beside", 0)(n, candidate) / _LEFT,
+        ask=utilization("unresponsive-beside", 0),
         rule=Above(0.8),
         needs=["unresponsive-beside"],
     ),
@@ -470,6 +470,12 @@ _ASKED: Sequence[Question] = (
 )
 
 
+def _of_what_is_left(link: Link) -> Ask:
+    """Returns the goodput of a TCP flow over what datagrams leave it on a link."""
+    of_rate = utilization("unresponsive-beside", 0)
+    return lambda numbers, candidate: of_rate(numbers, candidate) / (_LEFT * link.left)
+
+
 def questions_of(link: Link) -> Sequence[Question]:
     """Returns the questions as they are asked on a link."""
     share = link.rtt_s / RFC.rtt_s
@@ -478,6 +484,7 @@ def questions_of(link: Link) -> Sequence[Question]:
             each,
             measured=each.measured.format(**link.words),
             rule=replace(each.rule, bound=each.rule.bound * share) if each.of_round_trip else each.rule,
+            ask=_of_what_is_left(link) if each.key == "unresponsive" else each.ask,
         )
         for each in _ASKED
     ]

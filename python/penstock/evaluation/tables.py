@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.evaluation.judge import Answer
+from penstock.evaluation.link import RFC
 from penstock.evaluation.page import said
 from penstock.evaluation.rfc import Experiment
 from penstock.show.table import Table
@@ -36,7 +37,7 @@ def answers_table(done: Evaluation) -> Table:
     """Returns the answers: with their numbers where the candidates are few, else who says yes and no to what."""
     if len(done.names) > WIDE:
         return _many(done)
-    table = Table("RFC 7928")
+    table = Table(_title(done))
     table.add_column("question")
     table.add_column("yes is")
     for name in done.names:
@@ -50,9 +51,13 @@ def answers_table(done: Evaluation) -> Table:
     return table
 
 
+def _title(done: Evaluation) -> str:
+    return "RFC 7928" if done.link == RFC else f"RFC 7928 on {done.link.text}"
+
+
 def _many(done: Evaluation) -> Table:
     """Returns a row for each candidate: the questions by their keys. What is in neither column is undecided."""
-    table = Table("RFC 7928")
+    table = Table(_title(done))
     table.add_column("discipline", no_wrap=True)
     table.add_column("yes")
     table.add_column("no")
