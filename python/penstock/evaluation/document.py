@@ -36,7 +36,6 @@ def document_of(done: Evaluated, asked: Mapping[str, Any]) -> str:
     return document(
         {
             "asked": dict(asked),
-            "notes": list(done.link.notes),
             "candidates": list(done.names),
             "scenarios": [each.key for each in done.experiments],
             "seeds": list(done.seeds),
@@ -49,6 +48,7 @@ def document_of(done: Evaluated, asked: Mapping[str, Any]) -> str:
                 }
                 for each in done.real
             ],
+            "notes": list(done.link.notes),
         }
     )
 

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from penstock.evaluation.judge import Answer
-from penstock.evaluation.link import RFC
+from penstock.evaluation.judge import Answer, Judgement
+from penstock.evaluation.link import RFC, Link
 from penstock.evaluation.page import said
+from penstock.evaluation.questions import Question
 from penstock.evaluation.rfc import Experiment
 from penstock.show.table import Table
 
-if TYPE_CHECKING:
-    from penstock.evaluation.evaluate import Evaluation
-
 #: The most candidates whose numbers fit side by side.
 WIDE = 5
+
+
+class Answers(Protocol):
+    """What an evaluation found: `Evaluation`."""
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """Returns what was asked."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Returns of whom."""
+
+    @property
+    def judgement(self) -> Judgement:
+        """Returns the answers."""
+
+    @property
+    def link(self) -> Link:
+        """Returns the link that the scenarios were played on."""
 
 
 def experiments_table(experiments: Sequence[Experiment]) -> Table:
@@ -33,7 +51,7 @@ def experiments_table(experiments: Sequence[Experiment]) -> Table:
     return table
 
 
-def answers_table(done: Evaluation) -> Table:
+def answers_table(done: Answers) -> Table:
     """Returns the answers: with their numbers where the candidates are few, else who says yes and no to what."""
     if len(done.names) > WIDE:
         return _many(done)
@@ -51,11 +69,11 @@ def answers_table(done: Evaluation) -> Table:
     return table
 
 
-def _title(done: Evaluation) -> str:
+def _title(done: Answers) -> str:
     return "RFC 7928" if done.link == RFC else f"RFC 7928 on {done.link.text}"
 
 
-def _many(done: Evaluation) -> Table:
+def _many(done: Answers) -> Table:
     """Returns a row for each candidate: the questions by their keys. What is in neither column is undecided."""
     table = Table(_title(done))
     table.add_column("discipline", no_wrap=True)
