@@ -112,7 +112,7 @@ fn segment(p: &Pkt) -> Segment {
 fn special(net: &mut Network, t: &mut Tcp, ends: Ends, now: Time, index: u32) {
     let s = segment(&net.packets.items[index as usize]);
     let due = t.receiver.deadline();
-    let reply = t.receiver.on_segment(now, &s);
+    let reply = t.receiver.on_special_segment(now, &s);
     let (syn, flow) = (s.syn, net.packets.items[index as usize].flow);
     let at_once = matches!(reply, Reply::Now(_));
     reply_to(net, t, ends, now, index, reply, due, |ack| (ack.bytes(syn), syn));

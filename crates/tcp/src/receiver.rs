@@ -183,8 +183,9 @@ impl Receiver {
         self.segment::<false>(now, s)
     }
 
-    #[inline(never)]
-    fn on_special_segment(&mut self, now: Time, s: &Segment) -> Reply {
+    /// [`Receiver::on_segment`] for all others, and for those as well.
+    #[inline(always)]
+    pub fn on_special_segment(&mut self, now: Time, s: &Segment) -> Reply {
         self.segment::<true>(now, s)
     }
 
