@@ -87,6 +87,16 @@ def test_what_was_typed_by_mistake(penstock: Command, small: Path) -> None:
         assert len(done.stderr.splitlines()) == 1
 
 
+def test_what_a_caller_changes_is_blamed_by_its_key() -> None:
+    link = ps.Link(rate="1 Mbit/s", delay="1 ms")
+    built = ps.Scenario(topology=ps.Dumbbell(bottleneck=link), traffic=ps.Ftp(), aqm=ps.Red())
+    read = ps.Scenario.from_toml(SMALL)
+    for changes, place in [(built.set, ""), (read.set, "<text> with "), (ps.Session(built).set, "")]:
+        with pytest.raises(ps.ScenarioError) as told:
+            changes("aqm.max_p", 2)
+        assert str(told.value).startswith(f"{place}aqm.max_p = 2: must be")
+
+
 @pytest.mark.parametrize("words", [["run"], ["emulate"], ["config", "--to", "tc"], ["config", "--from", "tc"]])
 def test_what_a_failed_command_left_is_told_as_such(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -106,7 +116,7 @@ def test_set_saves_a_file_whose_kind_is_unknown(penstock: Command, small: Path) 
         done = penstock(*words, "--set", "aqm.kind=pie")
         assert done.returncode == 0, done.stderr
     still = penstock("run", small, "--set", "aqm.kind=pi8")
-    assert f'{small}: --set aqm.kind = "pi8": must be one of' in still.stderr
+    assert f'{small} with aqm.kind = "pi8": must be one of' in still.stderr
 
 
 def test_tc_s_spelling_is_taken_everywhere(penstock: Command, small: Path) -> None:

@@ -150,12 +150,11 @@ impl fmt::Display for ScenarioError {
         let Facts { file, origin, path, found, problem } = &*self.0;
         match (file, origin) {
             (Some(file), Origin::Line(line)) => write!(f, "{file}:{line}: ")?,
+            // It is no fault of the file's, but of what the caller changes in it.
+            (Some(file), Origin::Set) => write!(f, "{file} with ")?,
             (Some(file), _) => write!(f, "{file}: ")?,
             (None, Origin::Line(line)) => write!(f, "line {line}: ")?,
             (None, _) => {}
-        }
-        if *origin == Origin::Set {
-            write!(f, "--set ")?;
         }
         match (path.as_str(), found) {
             ("", _) => {}

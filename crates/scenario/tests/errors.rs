@@ -393,16 +393,16 @@ fn queues_and_their_unit() {
 fn set_and_json_have_no_lines() {
     let s = good(EXAMPLE);
     for (path, value, part) in [
-        ("aqm.kidn", "red", "load.toml: --set aqm.kidn: unknown key; nearest: kind"),
-        ("aqmm.kind", "red", "load.toml: --set aqmm: unknown key; nearest: aqm"),
-        ("aqm.kind", "rde", "load.toml: --set aqm.kind = \"rde\": must be one of"),
-        ("aqm.min_th", "20", "load.toml: --set aqm.min_th = 20: must be below"),
+        ("aqm.kidn", "red", "load.toml with aqm.kidn: unknown key; nearest: kind"),
+        ("aqmm.kind", "red", "load.toml with aqmm: unknown key; nearest: aqm"),
+        ("aqm.kind", "rde", "load.toml with aqm.kind = \"rde\": must be one of"),
+        ("aqm.min_th", "20", "load.toml with aqm.min_th = 20: must be below"),
         (
             "traffic.7.flows",
             "20",
-            "load.toml: --set traffic.7: there is no such entry; allowed: traffic.0, traffic.1",
+            "load.toml with traffic.7: there is no such entry; allowed: traffic.0, traffic.1",
         ),
-        ("traffic.x.flows", "20", "load.toml: --set traffic.x: there is no such entry"),
+        ("traffic.x.flows", "20", "load.toml with traffic.x: there is no such entry"),
         ("duration.x", "20", "duration has no keys inside"),
         ("", "20", "unknown key"),
         ("aqm..kind", "20", "unknown key"),

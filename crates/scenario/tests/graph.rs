@@ -284,12 +284,12 @@ fn what_is_wrong_with_a_graph() {
         (
             "topology.link.1.rate",
             "1 Mbit/s",
-            "--set topology.link.1: there is no such entry; allowed: topology.link.0",
+            "topology.link.1: there is no such entry; allowed: topology.link.0",
         ),
         (
             "topology.link.0.aqm.max_p",
             "2",
-            "--set topology.link.0.aqm.max_p = 2: must be a number in (0, 1]",
+            "topology.link.0.aqm.max_p = 2: must be a number in (0, 1]",
         ),
     ] {
         let found = s.set(path, value).unwrap_err().to_string();

@@ -272,7 +272,7 @@ fn a_value_of_set_is_blamed_on_set() {
         let Err(error) = Scenario::from_toml_with(&text, "load.toml", &changes, &[]) else {
             panic!("--set {path}.{key}={value} is taken")
         };
-        let said = format!("load.toml: --set {path}.{key}");
+        let said = format!("load.toml with {path}.{key}");
         assert!(error.to_string().starts_with(&said), "{said}?\n{error}");
         assert_eq!(error.line(), None);
     }
@@ -292,7 +292,7 @@ fn set_comes_before_the_checks() {
     let wrong = Scenario::from_toml_with(&text, "load.toml", &[("aqm.kind", "pi3")], &[]);
     let Err(error) = wrong else { panic!("there is no pi3") };
     assert!(
-        error.to_string().starts_with("load.toml: --set aqm.kind = \"pi3\": must be one of"),
+        error.to_string().starts_with("load.toml with aqm.kind = \"pi3\": must be one of"),
         "{error}"
     );
 }
