@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -28,6 +29,7 @@ import pytest
 import penstock as ps
 from conftest import ROOT
 from helpers.real import machines_controls
+from penstock import emulation
 
 IPERF3 = shutil.which("iperf3")
 TSHARK = shutil.which("tshark")
@@ -288,6 +290,16 @@ def test_a_transfer_ends_when_all_has_arrived(tmp_path: Path) -> None:
     assert metrics(found)["goodput_bps"] * 2.5 / 8 == pytest.approx(3 * 100_001)
     # 3 x 101 segments of 1052 bytes at 10 Mbit/s are 255 ms.
     assert metrics(found)["fct_p99_s"] > 0.1
+
+
+@needs_iperf3
+def test_a_window_is_at_most_what_a_socket_may_have() -> None:
+    flow = ps.Ftp(tcp="reno", segment="1000 B", window=500_000)
+    link = ps.Link(rate="10 Mbit/s", delay="5 ms", buffer="50 packets")
+    found = emulation.emulate(ps.Scenario(topology=ps.Dumbbell(bottleneck=link), traffic=flow, duration="1 s"))
+    assert (found.runs[0].metrics["goodput_bps"] or 0) > 0
+    (note,) = found.emulation["notes"]
+    assert re.match(r"traffic\.0\.window: \d+ segments, since a socket's buffers are no larger here", note)
 
 
 @needs_iperf3

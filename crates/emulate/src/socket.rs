@@ -41,6 +41,19 @@ pub fn tcp_socket(
     Ok(fd)
 }
 
+/// Returns the largest buffers that this machine lets a socket ask for, in bytes: the lesser of
+/// net.core.wmem_max and net.core.rmem_max, which a namespace of one's own may not show.
+pub fn largest_buffer() -> io::Result<u32> {
+    let fd = tcp_socket(None, 1448, Some(i32::MAX as u32), 0)?;
+    let allowed = |name| -> io::Result<u32> {
+        let mut booked = [0; 4];
+        get_bytes(fd.as_raw_fd(), libc::SOL_SOCKET, name, &mut booked)?;
+        // The kernel books twice what was asked for: packets take room beside their data.
+        Ok(u32::from_ne_bytes(booked) / 2)
+    };
+    Ok(u32::min(allowed(libc::SO_SNDBUF)?, allowed(libc::SO_RCVBUF)?))
+}
+
 /// Calls with a socket address in C's form.
 fn with_address(
     address: SocketAddrV4,

@@ -4,6 +4,7 @@
 use crate::error::EmulateError;
 use crate::flows::Known;
 use crate::side::Side;
+use crate::socket::largest_buffer;
 use crate::stream::Stream;
 use crate::transfer::Transfer;
 use penstock_scenario::TrafficView;
@@ -117,12 +118,14 @@ pub fn plan(c: &Config, written: &[TrafficView<'_>]) -> Result<TrafficPlan, Emul
     if c.flows.len() > MOST_FLOWS {
         return refuse(format!("{} flows; emulation has ports for {MOST_FLOWS}", c.flows.len()));
     }
-    let notes = [notes(written), too_long(c)].concat();
+    let largest = largest_buffer()
+        .map_err(|e| EmulateError::system("asking how large a socket's buffers may be", e))?;
+    let notes = [notes(written), too_long(c), too_wide(c, written, largest)].concat();
     let mut plan = TrafficPlan { notes, ..TrafficPlan::none() };
     let (mut newreno, mut other_tcp) = (false, false);
     for (f, port) in c.flows.iter().zip(FIRST_PORT..) {
         let entry = written.get(f.group as usize);
-        let flow = Plan { f, port, end: Time::ZERO + c.duration, entry };
+        let flow = Plan { f, port, end: Time::ZERO + c.duration, entry, largest };
         if f.app.tcp().is_some_and(|tcp| tcp.ecn == Ecn::Sce) {
             return refuse(format!(
                 "{}.ecn = \"sce\": no kernel has it but its authors'",
@@ -179,6 +182,26 @@ fn too_long(c: &Config) -> Vec<String> {
     groups.into_iter().map(say).collect()
 }
 
+/// Says where windows are larger than sockets' buffers may be. iperf3 would not run with them.
+fn too_wide(c: &Config, written: &[TrafficView<'_>], largest: u32) -> Vec<String> {
+    let given = |f: &FlowConfig| written.get(f.group as usize).is_some_and(|e| e.has("window"));
+    let wide = |f: &FlowConfig| {
+        let tcp = f.app.tcp().filter(|tcp| window_bytes(tcp) > largest)?;
+        given(f).then_some((f.group, largest / tcp.segment_bytes()))
+    };
+    let mut groups: Vec<_> = c.flows.iter().filter_map(wide).collect();
+    groups.dedup();
+    let say = |(group, most)| {
+        let why = "a socket's buffers are no larger here (net.core.rmem_max, wmem_max)";
+        format!("traffic.{group}.window: {most} segments, since {why}")
+    };
+    groups.into_iter().map(say).collect()
+}
+
+fn window_bytes(tcp: &TcpParams) -> u32 {
+    tcp.window.saturating_mul(tcp.segment_bytes())
+}
+
 /// A flow that becomes a pair of programs.
 struct Plan<'a> {
     f: &'a FlowConfig,
@@ -187,6 +210,8 @@ struct Plan<'a> {
     end: Time,
     /// Its entry of `[[traffic]]`.
     entry: Option<&'a TrafficView<'a>>,
+    /// The largest buffers of a socket, bytes.
+    largest: u32,
 }
 
 impl Plan<'_> {
@@ -302,7 +327,7 @@ impl Plan<'_> {
     /// The size of the sockets' buffers, where the entry says how large the window may be.
     fn buffer(&self, tcp: &TcpParams) -> Option<u32> {
         let window = self.entry.is_some_and(|entry| entry.has("window"));
-        window.then(|| tcp.window.saturating_mul(tcp.segment_bytes()))
+        window.then(|| window_bytes(tcp).min(self.largest))
     }
 
     fn cbr(
