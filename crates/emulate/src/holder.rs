@@ -24,8 +24,8 @@ use std::time::Duration as Wall;
 
 /// The interval at which a caller that has not begun may end the run.
 const LOOK: Wall = Wall::from_millis(100);
-/// The key beside those of `[aqm]` that may change while packets wait.
-const BUFFER: &str = "topology.bottleneck.buffer";
+/// The keys beside those of `[aqm]` and `[aqm.reverse]` that may change while packets wait.
+const BUFFERS: [&str; 2] = ["topology.bottleneck.buffer", "topology.bottleneck.reverse_buffer"];
 
 /// The caller of one emulation.
 pub(crate) struct Holder<'a> {
@@ -156,34 +156,47 @@ impl<'a> Holder<'a> {
 
     /// Changes keys of the scenario, now.
     fn set(&mut self, shared: &Shared, pairs: &[(String, String)]) -> Result<(), String> {
+        // The direction whose discipline a key tunes.
         let tunes = |path: &str| {
-            let key = path.strip_prefix("aqm.");
-            key.is_some_and(|key| Scenario::tunes(key) && !key.starts_with("reverse"))
+            let key = path.strip_prefix("aqm.")?;
+            let (side, key) = match key.strip_prefix("reverse.") {
+                Some(key) => (Side::Right, key),
+                None => (Side::Left, key),
+            };
+            (Scenario::tunes(key) && key != "reverse").then_some(side)
         };
-        if let Some((path, _)) = pairs.iter().find(|(path, _)| path != BUFFER && !tunes(path)) {
+        let fixed = |path: &str| !BUFFERS.contains(&path) && tunes(path).is_none();
+        if let Some((path, _)) = pairs.iter().find(|(path, _)| fixed(path)) {
             return Err(format!(
-                "{path}: it cannot change while packets wait; allowed: {BUFFER}, and the keys of \
-                 [aqm] without kind, count_in_service and reverse"
+                "{path}: it cannot change while packets wait; allowed: {}, and the keys of [aqm] \
+                 and [aqm.reverse] without kind and count_in_service",
+                BUFFERS.join(", ")
             ));
         }
         let changes: Vec<_> = pairs.iter().map(|(p, v)| (p.as_str(), v.as_str())).collect();
         let scenario = self.scenario.set_all(&changes).map_err(|e| e.to_string())?;
         let wanted = scenario.lower(self.config.seed).map_err(|e| e.to_string())?;
-        let (here, wanted) =
-            (&self.config.links[self.config.bottleneck], &wanted.links[wanted.bottleneck]);
-        // The discipline goes on believing of the link what it did.
-        let link = LinkConfig {
-            aqm_values: Arc::clone(&wanted.aqm_values),
-            buffer: wanted.buffer,
-            ..here.clone()
-        };
-        let retunes = pairs.iter().any(|(path, _)| tunes(path));
+        let ahead = self.config.bottleneck;
+        let back = self.config.links[ahead].opposite.expect("a dumbbell's link has an opposite");
+        let changes = [(Side::Left, ahead), (Side::Right, back as usize)].map(|(side, i)| {
+            // The discipline goes on believing of the link what it did.
+            let link = LinkConfig {
+                aqm_values: Arc::clone(&wanted.links[i].aqm_values),
+                buffer: wanted.links[i].buffer,
+                ..self.config.links[i].clone()
+            };
+            (side, link, pairs.iter().any(|(path, _)| tunes(path) == Some(side)))
+        });
         let job = move |path: &mut Path, now: Time| -> Result<Time, String> {
-            let bottleneck = path.link(Side::Left);
-            if retunes && !bottleneck.retune(now, &link).map_err(|e| e.to_string())? {
-                return Err("[aqm]: this discipline's keys cannot change while packets wait".into());
+            for (side, link, retunes) in changes {
+                let here = path.link(side);
+                if retunes && !here.retune(now, &link).map_err(|e| e.to_string())? {
+                    let place = if side == Side::Left { "aqm" } else { "aqm.reverse" };
+                    let why = "this discipline's keys cannot change while packets wait";
+                    return Err(format!("[{place}]: {why}"));
+                }
+                here.resize(link.buffer);
             }
-            bottleneck.resize(link.buffer);
             Ok(now)
         };
         let now = shared.ask(job).unwrap_or_else(|| Err("the run has ended".into()))?;

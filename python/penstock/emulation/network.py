@@ -159,9 +159,9 @@ class Network:
         return found
 
     def set(self, path: str, value: object) -> None:
-        """Changes a key of the scenario from now on: `aqm.max_p`, any other parameter of the discipline, or
-        `topology.bottleneck.buffer`. The packets that wait, and what the discipline has learned, stay. The result has a
-        note of it.
+        """Changes a key of the scenario from now on: `aqm.max_p` or any other parameter of the discipline,
+        `aqm.reverse.max_p` of the opposite one, `topology.bottleneck.buffer` or `reverse_buffer`. The packets that
+        wait, and what the discipline has learned, stay. The result has a note of it.
 
         path, value: as for `Scenario.set`.
 
