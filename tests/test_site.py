@@ -129,7 +129,7 @@ KINDS = (
     "aqm/red.html",
     "coming-from/ns-2.html",
     "performance.html",
-    "glossary.html",
+    "reference/tcp.html",
 )
 
 

@@ -71,6 +71,10 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
     yield "[evaluate.md](../evaluate.md) says what the questions mean, what was expected, and what"
     yield "came out. [answers.csv](answers.csv) has every number with its interval."
     yield ""
+    yield "![A row for each discipline, a mark for each question](../img/evaluate.svg)"
+    yield ""
+    yield "*A dot is a yes, a cross a no; where no mark is, it is undecided, or was not asked.*"
+    yield ""
     yield from table(HEADS, [_told(rows, name) for name in names], "lrrrrl")
     yield ""
     yield "## Question by question"

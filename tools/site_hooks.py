@@ -203,7 +203,7 @@ def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) 
 
 
 #: Pages and folders whose tables have a key in each row, so that a phone can show a row as a block.
-STACKED = ("reference/", "aqm/", "profiles.md", "glossary.md")
+STACKED = ("reference/", "aqm/", "evaluate/", "profiles.md", "glossary.md")
 TABLE = re.compile(r"<table>\s*<thead>(.*?)</thead>(.*?)</table>", re.DOTALL)
 CELL = re.compile(r"<td\b")
 EMPTY_HEAD = re.compile(r"<th\b([^>]*)></th>")
