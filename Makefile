@@ -117,7 +117,7 @@ slow-rust:
 	CUSTOM_LIBFUZZER_PATH=none/libnone.a cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 
 slow-python: setup
-	$(PYTEST) 2 -m 'slow and not alone and not long'
+	$(PYTEST) 3 -m 'slow and not alone and not long'
 
 quick: setup ## seconds: the Python tests that start no process and no browser
 	$(BIN)/pytest -m 'not slow and not alone and not long' tests/test_layout.py tests/test_package.py tests/test_pool.py tests/test_python.py

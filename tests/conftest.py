@@ -26,6 +26,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for _number in (signal.SIGHUP, signal.SIGQUIT):  # nohup ignores the first, the background the second
     signal.signal(_number, signal.SIG_DFL)
 
+#: What stands there hides the package of that name from the processes that tests start.
+LEAN = ROOT / "tests" / "helpers" / "lean"
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(LEAN), os.environ.get("PYTHONPATH")]))
+
 #: RED on the link of Hollot and others (2001), for the fluid model.
 HOLLOT = """\
 duration = "20 s"

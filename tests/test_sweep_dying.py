@@ -97,6 +97,7 @@ def at_every_write(
     Gives the folder and the runs that were in a journal whole, or in `begun`, by then.
     """
     append = Journal.append
+    gc.freeze()  # what was there before is not looked through again after each death
     for n in itertools.count():
         out = folder / str(n)
         if begun is not None:

@@ -36,11 +36,18 @@ fn init_template() -> String {
     penstock_scenario::init_template().to_string()
 }
 
-/// The factor of a 95 % confidence interval of a mean of `n` values (Student's t with n − 1 degrees
-/// of freedom); `None` below two values.
+/// The factor of a confidence interval of a mean of `n` values at that level (Student's t with n − 1
+/// degrees of freedom); `None` below two values.
 #[pyfunction]
-fn t95(n: usize) -> Option<f64> {
-    (n >= 2).then(|| penstock_scenario::student(n, 0.95))
+#[pyo3(signature = (n, level=0.95))]
+fn student(n: usize, level: f64) -> Option<f64> {
+    (n >= 2).then(|| penstock_scenario::student(n, level))
+}
+
+/// The two-sided p value of Student's test: how often |t| with n − 1 degrees of freedom is larger.
+#[pyfunction]
+fn student_p(n: usize, t: f64) -> f64 {
+    penstock_scenario::student_p(n, t)
 }
 
 /// Bounds from Python's: `None` where there is none.
@@ -135,7 +142,8 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(list_json, m)?)?;
     m.add_function(wrap_pyfunction!(init_template, m)?)?;
-    m.add_function(wrap_pyfunction!(t95, m)?)?;
+    m.add_function(wrap_pyfunction!(student, m)?)?;
+    m.add_function(wrap_pyfunction!(student_p, m)?)?;
     m.add_function(wrap_pyfunction!(nearest, m)?)?;
     m.add_function(wrap_pyfunction!(estimate, m)?)?;
     m.add_function(wrap_pyfunction!(ends, m)?)?;

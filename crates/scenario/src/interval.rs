@@ -92,7 +92,14 @@ pub fn student(n: usize, level: f64) -> f64 {
     law.map_or(f64::INFINITY, |law| twelve_digits(law.inverse_cdf(0.5 + level / 2.0)))
 }
 
-/// Rounds to twelve significant digits, because the quantile's last digits depend on the platform's
+/// The two-sided p value of Student's test: the probability that |t| with n − 1 degrees of freedom is
+/// larger than that of `t`. 1 below two values, which show nothing.
+pub fn student_p(n: usize, t: f64) -> f64 {
+    let law = StudentsT::new(0.0, 1.0, n.saturating_sub(1) as f64);
+    law.map_or(1.0, |law| twelve_digits(2.0 * law.cdf(-t.abs())))
+}
+
+/// Rounds to twelve significant digits, because the law's last digits depend on the platform's
 /// logarithm.
 fn twelve_digits(x: f64) -> f64 {
     format!("{x:.11e}").parse().unwrap_or(x)
@@ -119,6 +126,21 @@ mod tests {
             assert!((student(n, level) - t).abs() < 1e-8, "n = {n}: {}", student(n, level));
         }
         assert_eq!(student(1, 0.95), f64::INFINITY);
+    }
+
+    /// The quantile's p value is what lies beyond it. With one degree of freedom it is Cauchy's law:
+    /// far out 2/(π·t).
+    #[test]
+    fn p_values_are_what_lies_beyond() {
+        for n in [2, 3, 10, 30, 1000] {
+            assert!((student_p(n, student(n, 0.95)) - 0.05).abs() < 1e-10, "n = {n}");
+            assert_eq!(student_p(n, 0.0), 1.0);
+            assert_eq!(student_p(n, -2.0), student_p(n, 2.0));
+        }
+        assert!((student_p(2, 1.0) - 0.5).abs() < 1e-11);
+        assert!((student_p(2, 1e6) * std::f64::consts::PI * 1e6 / 2.0 - 1.0).abs() < 1e-9);
+        assert_eq!(student_p(10, f64::INFINITY), 0.0);
+        assert_eq!(student_p(1, 3.0), 1.0);
     }
 
     /// 1, 2, 3, 4: mean 2.5, variance 5/3, standard error sqrt(5/12), t(3) = 3.182446305284.

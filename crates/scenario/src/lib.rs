@@ -39,7 +39,7 @@ mod write;
 pub use batch::{run_many, BatchError, Progress};
 pub use document::{document, identical};
 pub use error::{nearest, Problem, ScenarioError};
-pub use interval::{ends, estimate, student, Estimate};
+pub use interval::{ends, estimate, student, student_p, Estimate};
 pub use list::{list, list_json};
 pub use lower::MEMORY_LIMIT;
 pub use penstock_aqm::probe::Counts;

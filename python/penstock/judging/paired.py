@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from penstock import _penstock
 from penstock.judging.estimate import ANYWHERE, Bounds, Estimate
 from penstock.judging.intervals import INTERVALS, Interval, Number
 
@@ -53,12 +54,11 @@ def p_value(differences: Sequence[float]) -> float | None:
     if len(differences) < 2:
         return None
     import numpy as np
-    from scipy.special import stdtr  # scipy.stats takes half a second to load
 
     mean, error = float(np.mean(differences)), float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
     if error <= 1e-12 * abs(mean):
         return 0.0 if mean else 1.0
-    return float(2.0 * stdtr(len(differences) - 1, -abs(mean / error)))
+    return _penstock.student_p(len(differences), mean / error)
 
 
 def corrected(table: Mapping[Label, Paired]) -> dict[Label, Paired]:

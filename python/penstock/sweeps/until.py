@@ -158,6 +158,6 @@ class _Running:
     def estimate(self) -> Estimate:
         if self.n == 0:
             return Estimate(mean=None, ci95=None, n=0)
-        t = _penstock.t95(self.n)
+        t = _penstock.student(self.n)
         ci95 = None if t is None else t * math.sqrt(self.squares / (self.n - 1) / self.n)
         return Estimate(mean=self.mean, ci95=ci95, n=self.n)

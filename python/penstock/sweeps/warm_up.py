@@ -154,9 +154,7 @@ def _alike(start: npt.NDArray[np.float64], rest: npt.NDArray[np.float64]) -> flo
     spread, difference = float(means.std(ddof=1)), float(abs(start[:length].mean() - means.mean()))
     if spread == 0.0:
         return 0.0 if difference > 0.0 else 1.0
-    from scipy.special import stdtr
-
-    return float(2.0 * stdtr(k - 1, -difference / (spread * math.sqrt(1 + 1 / k))))
+    return _penstock.student_p(k, difference / (spread * math.sqrt(1 + 1 / k)))
 
 
 def _window(core: _penstock.Scenario) -> tuple[float, float]:
