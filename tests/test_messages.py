@@ -69,7 +69,7 @@ def test_what_was_typed_by_mistake(penstock: Command, small: Path) -> None:
             ["--set aqm.kind=my.py:Green:", "--aqm my.py:Green is the way"],
         ),
         (["sweep", small, "--vary", "aqm.kind=red,my.py:Green(a=1)"], ["--vary aqm.kind", "--aqm my.py:Green(a=1) is"]),
-        (["sweep", small, "--vary", "aqm.mn_th=3,4"], ["--vary aqm.mn_th: unknown key; nearest: min_th"]),
+        (["sweep", small, "--vary", "aqm.mn_th=3,4"], ["--vary: ", "aqm.mn_th: unknown key; nearest: min_th"]),
         (["probe", "rde"], ["'rde'", "nearest: red;"]),
         (["compare", small, "--aqm", "my.py:Green"], ["my.py:Green: there is no file my.py"]),
         (["probe", "my.py:Green"], ["my.py:Green: there is no file my.py"]),

@@ -97,14 +97,11 @@ def command(
 
 
 def _varied(scenario: Scenario, axes: Mapping[str, object]) -> Scenario:
-    """Returns the scenario with the axes of `--vary`, which a message about them names."""
+    """Returns the scenario with the axes of `--vary`; a message about them begins with that option."""
     try:
         return scenario.set_all(axes)
     except ScenarioError as error:
-        said = str(error).replace("--set sweep.", "--vary ")
-        for path in (each.removeprefix("sweep.") for each in axes):
-            said = said.replace(f"--set {path}", f"--vary {path}")
-        raise ScenarioError(said) from None
+        raise ScenarioError(f"--vary: {error}") from None
 
 
 def _verify(folder: Path) -> int:
