@@ -87,7 +87,7 @@ def strips(runs: Runs, panels: Sequence[Strip], columns: int, names: Sequence[st
     """Draws panels, `columns` beside each other, with the signals' names at the left."""
     with style.context():
         rows = math.ceil(len(panels) / columns)
-        made = draw.figure(1.3 + 2.5 * columns, 0.5 + 3.6 * rows)
+        made = draw.figure(1.3 + 2.2 * columns, 0.5 + 3.6 * rows)
         grid = made.subplots(rows, columns, squeeze=False, sharey=True)
         for ax, panel in zip(grid.flat, panels, strict=True):
             _strip(ax, runs, panel, names)
@@ -133,7 +133,7 @@ def show_plane(runs: Runs) -> Figure:
     """Draws a panel for each place: delay against how much of the link is used, a line for each signal."""
     with style.context():
         held = [str(x) for x in runs.labels("place")]
-        made = draw.figure(1.6 + 3.6 * len(held), 4.4)
+        made = draw.figure(1.6 + 2.85 * len(held), 4.0)
         axes = made.subplots(1, len(held), squeeze=False)[0]
         for ax, place in zip(axes, held, strict=True):
             part = runs.where(place=place)
@@ -155,7 +155,7 @@ def show_plane(runs: Runs) -> Figure:
             ax.set_xlabel(DELAY.axis)
             ax.set_title(place)
         axes[0].set_ylabel(USED.axis)
-        axes[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=8)
+        axes[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
     return made
 
 
@@ -166,7 +166,7 @@ def show_crowd(runs: Runs) -> Figure:
     """Draws a panel for each new kind: the ratio of goodputs beside CUBIC over the part of the new kind."""
     with style.context():
         news = [str(x) for x in runs.labels("new")]
-        made = draw.figure(0.8 + 2.9 * len(news), 3.8)
+        made = draw.figure(0.8 + 2.35 * len(news), 3.8)
         axes = made.subplots(1, len(news), squeeze=False, sharey=True)[0]
         for ax, new in zip(axes, news, strict=True):
             part = runs.where(new=new, beside="CUBIC")
@@ -180,7 +180,7 @@ def show_crowd(runs: Runs) -> Figure:
             _ratios(ax)
             ax.set(title=f"{new} beside CUBIC", xlabel=f"flows of {new} [%]")
             ax.set_xticks([10 * int(p) for p in part.labels("part")])
-            ax.legend(loc="best", fontsize=8)
+            ax.legend(loc="best")
         axes[0].set_ylabel("goodput of a flow : of a neighbour")
     return made
 
@@ -207,7 +207,7 @@ def show_pairs(runs: Runs) -> Figure:
             where = "one CoDel queue, classic ECN" if queue == "CoDel" else "the new kind's own queue"
             ax.set(title=where, xlabel="rate [Mbit/s]")
         axes[0].set_ylabel("goodput : that of a CUBIC flow")
-        axes[1].legend(loc="upper left", fontsize=8)
+        axes[1].legend(loc="upper left")
     return made
 
 
@@ -227,7 +227,7 @@ def show_folded(runs: Runs) -> Figure:
     """Draws a panel for each control and place: one level's cuts as a curve, the two levels as a mark."""
     with style.context():
         controls, held = (([str(x) for x in runs.labels(name)]) for name in ("tcp", "place"))
-        made = draw.figure(3.2 * len(held), 3.1 * len(controls))
+        made = draw.figure(2.55 * len(held), 2.7 * len(controls))
         grid = made.subplots(len(controls), len(held), squeeze=False)
         for row, control in zip(grid, controls, strict=True):
             for ax, place in zip(row, held, strict=True):
@@ -249,7 +249,7 @@ def _fold(ax: Axes, part: Runs) -> None:
     ax.plot(xs, ys, color=one.colour, ls=one.line, marker=one.marker, ms=4)
     for name, x, y in zip(singles, xs, ys, strict=True):
         ax.annotate(
-            name.split(", ")[1], (x, y), xytext=(4, -9), textcoords="offset points", fontsize=8, color=one.colour
+            name.split(", ")[1], (x, y), xytext=(4, -9), textcoords="offset points", color=one.colour
         )
     _cross(ax, *points[at.TWO], two.colour)
     ax.annotate(
