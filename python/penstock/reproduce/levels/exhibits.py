@@ -248,9 +248,7 @@ def _fold(ax: Axes, part: Runs) -> None:
     xs, ys = zip(*[(1e3 * (d.mean or 0), 1e-6 * (g.mean or 0)) for d, g in singles.values()], strict=True)
     ax.plot(xs, ys, color=one.colour, ls=one.line, marker=one.marker, ms=4)
     for name, x, y in zip(singles, xs, ys, strict=True):
-        ax.annotate(
-            name.split(", ")[1], (x, y), xytext=(4, -9), textcoords="offset points", color=one.colour
-        )
+        ax.annotate(name.split(", ")[1], (x, y), xytext=(4, -9), textcoords="offset points", color=one.colour)
     _cross(ax, *points[at.TWO], two.colour)
     ax.annotate(
         at.TWO,
