@@ -26,9 +26,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for _number in (signal.SIGHUP, signal.SIGQUIT):  # nohup ignores the first, the background the second
     signal.signal(_number, signal.SIG_DFL)
 
-#: What stands there hides the package of that name from the processes that tests start.
-LEAN = ROOT / "tests" / "helpers" / "lean"
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(LEAN), os.environ.get("PYTHONPATH")]))
+# What stands there hides the package of that name from the processes that tests start.
+_LEAN = str(ROOT / "tests" / "helpers" / "lean")
+#: The user's `PYTHONPATH`: without it, which a process of several has from its parent.
+PATHS = os.pathsep.join(each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each not in ("", _LEAN))
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_LEAN, PATHS]))
 
 #: RED on the link of Hollot and others (2001), for the fluid model.
 HOLLOT = """\

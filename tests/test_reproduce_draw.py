@@ -120,7 +120,7 @@ def test_what_the_paper_prints_is_open_and_what_ns2_measured_is_a_cross(monkeypa
     assert crosses[0].get_marker() == "x"
     (printed,) = [line for line in ax.lines if line.get_fillstyle() == "none"]
     assert np.array_equal(printed.get_xydata(), [[1.0, 7.0]])
-    assert ax.get_title("left") == "open marks: printed in the paper; ×: ns-2, same case"
+    assert ax.get_title("left") == "open marks: printed in the paper; ×: ns-2,\nsame case"
     assert [text.get_text() for text in ax.texts] == ["RED"], "the crosses are named by the curve"
 
 

@@ -73,7 +73,7 @@ def test_hosts_are_no_gap_of_the_paper(done: command.Reproduced) -> None:
     assert done.page.read_text(encoding="utf-8").count(" turned") == 0
     from penstock.reproduce import report
 
-    shown = {(tiny_paper.PAPER.key, each.key): "<svg></svg>" for each in tiny_paper.PAPER.exhibits}
+    shown = {(tiny_paper.PAPER.key, each.key): '<svg viewBox="0 0 90 60"></svg>' for each in tiny_paper.PAPER.exhibits}
     page = report.page([tiny_paper.PAPER], WITH_BOTH, found, shown, "")
     assert page.count(" turned") == 0
     assert "none of its 1 conclusions still holds. 1 was the hosts': <a" in page

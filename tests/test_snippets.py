@@ -12,7 +12,7 @@ import pytest
 
 import console
 import snippets
-from conftest import LEAN, ROOT
+from conftest import PATHS, ROOT
 from snippets import Piece
 
 PAGES = [page for page in console.documents(ROOT) if any(each.kind != "file" for each in snippets.pieces(ROOT, page))]
@@ -33,7 +33,7 @@ def leave(piece: Piece) -> str | None:
 def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = lent(tmp_path)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    monkeypatch.setenv("PYTHONPATH", os.environ["PYTHONPATH"].removeprefix(str(LEAN)).removeprefix(os.pathsep))
+    monkeypatch.setenv("PYTHONPATH", PATHS)
     environment = {**os.environ, "PATH": path, "COLUMNS": "110", "PYTHONUTF8": "1"}
 
     def run(command: str) -> tuple[int, str]:

@@ -152,7 +152,7 @@ def test_the_page_opens_from_a_file_and_fetches_nothing(done: Tuning) -> None:
     assert set(values) <= set(done.page.with_name("tuned.toml").read_text(encoding="utf-8").splitlines())
     assert any(line.startswith("max_p = ") for line in values)
     assert len(re.findall('<svg role="img" aria-label="[^"]{20,}"', head)) == 1, "one figure, with a name"
-    assert head.count('<svg class="panel"') == 3, "two panels and the legend, below each other on a phone"
+    assert head.count(' class="panel"') == 3, "two panels and the legend, below each other on a phone"
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
     for sentence in done.statement.sentences()[:2]:
         assert sentence.partition("<")[0].strip()[:40] in page
