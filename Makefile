@@ -68,7 +68,7 @@ nearest: setup ## the joint readings that come nearest to the papers, searched a
 	$(BIN)/python tools/nearest.py
 
 evaluate: setup ## every discipline by RFC 7928, ten seeds: out/judged, docs/evaluate
-	$(BIN)/penstock evaluate all --hosts rfc --seeds 10 --out out/judged
+	$(BIN)/penstock evaluate all --seeds 10 --out out/judged
 	$(BIN)/python tools/evaluated.py out/judged
 
 tune: setup ## docs/tune.md's example, and its picture; minutes

@@ -42,6 +42,10 @@ ROWS = (
     "codel",
     "fq-codel",
     "cake",
+    "fq-pie",
+    "sfb",
+    "afd",
+    "sfq",
 )
 PAPERS = {"mecn", "amecn", "rared", "nred", "red-at", "dt-red", "pdt-red"}
 #: Its columns: heading; scenario, form and measure in numbers.csv.
