@@ -72,8 +72,7 @@ def main() -> int:
         outcome = snippets.try_page(pieces, place, run, sys.executable, lambda piece: None)
         PICTURES.mkdir(exist_ok=True)
         for file in place.glob("*.svg"):
-            drawn = slim_svg.themed(slim_svg.slim(file.read_text(encoding="utf-8")))
-            (PICTURES / file.name).write_text(drawn, encoding="utf-8")
+            (PICTURES / file.name).write_text(slim_svg.committed(file), encoding="utf-8")
     print(*outcome.wrong, sep="\n", file=sys.stderr)
     return int(bool(outcome.wrong))
 

@@ -14,9 +14,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pages
 from penstock import _files
 from penstock.show import canvas, style
+from slim_svg import written
 from tables import fill, table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -159,7 +159,7 @@ def picture(rows: Sequence[Row]) -> str:
         for axis in (ax, counted):
             axis.tick_params(length=0)
             axis.spines[:].set_visible(False)
-        return pages.written(figure)
+        return written(figure)
 
 
 def papers_table(numbers: Sequence[Row], answers: Sequence[Row]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,7 +10,7 @@ from typing import Any, TypeAlias
 from penstock import _files
 from penstock.judging.estimate import Estimate
 from penstock.show import canvas, style
-from slim_svg import slim, themed
+from slim_svg import written
 
 Numbers: TypeAlias = Mapping[str, Estimate]
 #: Name → milliseconds after a mark and packets, of the single runs that a figure shows.
@@ -22,11 +21,9 @@ def write(name: str, folder: Path, numbers: Numbers, traces: Traces) -> None:
     """Draws the figure of a part of the page, if it has one."""
     if name not in FIGURES:
         return
-    with style.context(alone=True), tempfile.TemporaryDirectory() as place:
-        drawn = Path(place) / f"{name}.svg"
-        style.save(FIGURES[name](numbers, traces), str(drawn))
-        text = slim(drawn.read_text(encoding="utf-8"))
-    _files.write(folder / f"{name}.svg", themed(text))
+    with style.context(alone=True):
+        drawn = written(FIGURES[name](numbers, traces))
+    _files.write(folder / f"{name}.svg", drawn)
 
 
 # ---- the parts of a panel

@@ -28,7 +28,7 @@ from penstock.reproduce.readings import DEFAULT
 from penstock.reproduce.verdict import FAILS
 from penstock.reproduce.words import ours, rule_in_words, verdict
 from penstock.runs.execute import cores
-from slim_svg import slim, themed
+from slim_svg import committed
 from tables import filled, table
 
 PAGE = ROOT / "docs" / "two-levels.md"
@@ -240,7 +240,7 @@ def figures(folder: Path) -> Iterator[tuple[str, str]]:
     """Yields the name of each figure, and the figure."""
     for name in FIGURES:
         drawn = folder / "figures" / f"{PAPER.key}.{name}.svg"
-        yield name, themed(slim(drawn.read_text(encoding="utf-8")))
+        yield name, committed(drawn)
 
 
 def main(folder: Path) -> int:

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import reference
 from penstock import _penstock
@@ -22,16 +22,12 @@ from penstock.model.scenario import Scenario
 from penstock.runs import probing, runner
 from penstock.runs.probing import Probe
 from penstock.runs.result import Comparison
-from penstock.show import style
 from penstock.sweeps.figure import draw
 from penstock.sweeps.show import show
 from penstock.sweeps.sweep import sweep
-from slim_svg import slim, themed
+from slim_svg import written
 from snippets import file_in
 from tables import filled, table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
 
@@ -139,8 +135,7 @@ def write(docs: Path) -> None:
     for row in rows():
         probe = probed(row["name"])
         figure = docs / f"img/aqm/{row['name']}.svg"
-        style.save(probe.plot(), str(figure))
-        _files.write(figure, themed(slim(figure.read_text(encoding="utf-8"))))
+        _files.write(figure, written(probe.plot()))
         _files.write(docs / f"aqm/{row['name']}.md", page(row, probe))
     for name, made in PICTURES.items():
         _files.write(docs / f"img/{name}.svg", made(docs))
@@ -192,14 +187,6 @@ PICTURES: dict[str, Callable[[Path], str]] = {
     "compare": compared,
     "sweep": swept,
 }
-
-
-def written(figure: Figure) -> str:
-    """Returns a figure as the SVG that is committed."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "figure.svg"
-        style.save(figure, str(path))
-        return themed(slim(path.read_text(encoding="utf-8")))
 
 
 #: Where the keys are that a page leaves out.

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock.show import palette, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: A number with more digits than a tenth of a point.
 _LONG = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
 #: A turn by nothing, which matplotlib gives every text.
 _NO_TURN = re.compile(r' transform="rotate\(-0 [^)]*\)"')
+
+
+def written(figure: Figure) -> str:
+    """Returns a figure as the SVG that is committed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "figure.svg"
+        style.save(figure, str(path))
+        return committed(path)
+
+
+def committed(drawn: Path) -> str:
+    """Returns a drawn SVG as the one that is committed."""
+    return themed(slim(drawn.read_text(encoding="utf-8")))
 
 
 def slim(svg: str) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pages
 import penstock
 from penstock import _files
 from penstock.show import style
 from penstock.tuning.figures import over_range
+from slim_svg import written
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -27,7 +27,7 @@ def main(folder: Path) -> int:
         out=folder,
     )
     with style.context(alone=True):
-        drawn = pages.written(over_range(done.statement))
+        drawn = written(over_range(done.statement))
     _files.write(ROOT / "docs" / "img" / "tune.svg", drawn)
     print(done.page)
     return 0

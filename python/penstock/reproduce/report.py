@@ -44,8 +44,8 @@ SIGNS = {
     HOLDS: "holds",
     NOT_JUDGED: "not-judged",
 }
-#: Room that report.css gives a drawing → the widest one, in points, whose letters have 11 pixels there: 26 and 46rem.
-ROOMS = {"": 359.0, "wide": 635.0}
+#: Room that report.css gives a drawing → the widest one, in points, whose letters are large enough there: 26 and 46rem.
+ROOMS = {name: 16 * rem * style.SIZE // style.LEAST for name, rem in (("", 26), ("wide", 46))}
 #: Whose a claim is, for a reader; of the paper's nothing is said.
 WHOSE = {"paper": "", "project": "ours, not the paper's", "check": "a check of ours"}
 

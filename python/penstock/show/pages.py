@@ -69,7 +69,7 @@ def svg(draw: Callable[[], Figure], name: str, title: str) -> str:
 
 def _legible(svg: str) -> str:
     """Returns drawings that go by sideways before their letters have less than 11 pixels."""
-    per_point = 11 / style.SIZE
+    per_point = style.LEAST / style.SIZE
     wide = r'<svg(?! x=)(?=[^>]* viewBox="\S+ \S+ (\S+) )'
     return re.sub(wide, lambda found: f'<svg style="min-width:{math.ceil(float(found[1]) * per_point)}px"', svg)
 

@@ -152,6 +152,8 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
 
 #: Points: of text, and of titles.
 SIZE, _TITLE = 9.5, 10.5
+#: Pixels that a letter of a page's figure has at least.
+LEAST = 11
 #: Settings of the program that draws, not of a figure.
 _NOT_STYLE = re.compile(r"backend|interactive|toolbar|timezone|tk\.|webagg\.|savefig\.directory|date\.epoch")
 
