@@ -193,6 +193,11 @@ def test_the_search_finds_what_a_visitor_seeks(address: str, tmp_path: Path) -> 
         for words, page in SOUGHT.items():
             browser.run(TYPE % json.dumps(words))
             browser.until(f"{FOUND}.slice(0, 5).includes({json.dumps(page)})")
+        for letter in "abcdefghijklmnopqrstuvwxyz0123456789":  # one broken term, and its letter finds nothing
+            browser.run(TYPE % json.dumps("@"))
+            browser.until(f"{FOUND}.length === 0")
+            browser.run(TYPE % json.dumps(letter))
+            browser.until(f"{FOUND}.length > 0")
         assert [each for each in browser.asked if not each.startswith((address, "data:"))] == []
 
 
