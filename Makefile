@@ -9,9 +9,7 @@ BIN    := $(VENV)/bin
 SOURCES := Cargo.toml pyproject.toml $(wildcard Cargo.lock) $(shell find crates -name '*.rs' -o -name Cargo.toml)
 BUILT   := $(VENV)/.built
 
-# What is built again after each change has a profile of its own, in Cargo.toml: wheels are built for speed.
-PROFILE := tested
-ROUTER  := target/$(PROFILE)/penstock-emulate
+ROUTER  := target/debug/penstock-emulate
 
 # The optimised wheel holds the package's own files as well.
 WHEELS       := target/wheels
@@ -48,11 +46,11 @@ $(VENV)/bin/maturin:
 	$(BIN)/pip install --quiet --upgrade pip 'maturin>=1.16,<2'
 
 $(BUILT): $(VENV)/bin/maturin $(SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras test,site
+	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --quiet --extras test,site
 # Beside the extension, the router finds what that is made of built with the features that it needs itself. Told of
 # Python by the same file, Cargo does not build the extension again.
 	env $$(ls -t $(CURDIR)/target/maturin/pyo3-config-*.txt 2>/dev/null | sed -n '1s/^/PYO3_CONFIG_FILE=/p') \
-	cargo build --profile $(PROFILE) --quiet -p penstock-emulate -p penstock-py
+	cargo build --quiet -p penstock-emulate -p penstock-py
 	@touch $@
 
 demo: setup ## the main job: five papers reproduced, a quick run; verdicts here, the report in out/report.html

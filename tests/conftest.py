@@ -85,7 +85,7 @@ LAST = ("test_determinism", "test_examples")
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def debug_build(*target: str) -> Path:
+def built(*target: str) -> Path:
     """Returns a program of the workspace, built with all of it as `cargo test` did: nothing is compiled again."""
     line = ["cargo", "build", "--quiet", "--workspace", *target, "--message-format", "json"]
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -55,7 +55,7 @@ def test_ctrl_c_ends_every_command_and_leaves_no_process(small: Path, what: str,
         start_new_session=True,
     )
     try:
-        wait_until_busy(process, name)  # the slowest has loaded everything after one second
+        wait_until_busy(process, name)  # the slowest has loaded everything after half a second
         if to == "group":
             os.killpg(process.pid, signal.SIGINT)
         else:

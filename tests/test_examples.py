@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from conftest import ROOT, debug_build
+from conftest import ROOT, built
 from helpers.real import needs_real_packets
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
@@ -59,7 +59,7 @@ def test_example(example: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="Rust is not installed")
 def test_the_example_in_rust_decides_as_the_one_in_python() -> None:
     file = ROOT / "scenarios" / "load-rises.toml"
-    done = subprocess.run([debug_build("--bin", "rust-aqm"), str(file)], capture_output=True, text=True, check=False)
+    done = subprocess.run([built("--bin", "rust-aqm"), str(file)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     scenario = ps.Scenario.load(file)
     own = runpy.run_path(str(ROOT / "examples/06_own_discipline.py"))["DelayTarget"](0.04)

@@ -48,7 +48,7 @@ def state(kind: str, options: dict[str, Any]) -> oracle.State:
     return [shaper, {"kind": kind, "handle": "10:", "parent": "1:1", "options": options}]
 
 
-ROUTER = ROOT / "target" / "tested" / "penstock-emulate"
+ROUTER = ROOT / "target" / "debug" / "penstock-emulate"
 
 
 def documents(

@@ -69,7 +69,7 @@ impl Counts {
 /// Counts into `sums` what `aqm`, fresh from the start, does to packets in each of the windows:
 /// when it begins, and how long it is.
 pub fn probe(
-    aqm: &mut (impl Aqm + ?Sized),
+    aqm: &mut dyn Aqm,
     rng: Rng,
     held: &Held,
     windows: &[(Duration, Duration)],

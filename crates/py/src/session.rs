@@ -15,12 +15,13 @@ use std::sync::{Mutex, MutexGuard};
 /// A run in steps. One thread at a time has it.
 #[pyclass(frozen, module = "penstock._penstock")]
 pub struct Session {
-    /// `None` once it has ended in a result, or failed.
-    run: Mutex<Option<Core>>,
+    /// `None` once it has ended in a result, or failed. In a box: Python's objects are aligned to
+    /// 16 bytes, the queues of a run to 64.
+    run: Mutex<Option<Box<Core>>>,
 }
 
 /// The exception for what a session failed with.
-pub fn failed(run: &mut Option<Core>, error: SessionError) -> PyErr {
+pub fn failed(run: &mut Option<Box<Core>>, error: SessionError) -> PyErr {
     match error {
         SessionError::Scenario(error) => scenario_error(&error),
         SessionError::Refused(why) => ScenarioError::new_err(why),
@@ -34,10 +35,10 @@ pub fn failed(run: &mut Option<Core>, error: SessionError) -> PyErr {
 
 impl Session {
     fn new(core: Core) -> Self {
-        Session { run: Mutex::new(Some(core)) }
+        Session { run: Mutex::new(Some(Box::new(core))) }
     }
 
-    fn guard(&self) -> PyResult<MutexGuard<'_, Option<Core>>> {
+    fn guard(&self) -> PyResult<MutexGuard<'_, Option<Box<Core>>>> {
         let at_work = "the session is at work already, in another thread or within a discipline";
         self.run.try_lock().map_err(|_| PyRuntimeError::new_err(at_work))
     }

@@ -19,7 +19,6 @@ from penstock._files import write
 from penstock.evaluation import measured
 from penstock.evaluation.candidates import BASELINE
 from penstock.evaluation.cost import Costs
-from penstock.evaluation.figures import DRAWINGS
 from penstock.evaluation.judge import Answer, Judged, Judgement
 from penstock.evaluation.link import RFC, Link
 from penstock.evaluation.numbers import Numbers
@@ -296,6 +295,8 @@ def _carried_in_short(done: Evaluated) -> list[dict[str, Any]]:
 
 def _figures(done: Evaluated, names: Sequence[str], prefix: str) -> list[dict[str, Any]]:
     """Returns the figures whose runs there are, as SVG for the page."""
+    from penstock.evaluation.figures import DRAWINGS  # matplotlib, which takes longer to load than all else
+
     there = {each.key for each in done.experiments}
     found = []
     for drawing in DRAWINGS:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.show import canvas, labels, style
 from penstock.show.canvas import Size
-from penstock.show.shown import Counts, Runs
+from penstock.show.shown import Counts, Runs, window_s
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
-
-    from penstock import _penstock
 
     Numbers = NDArray[np.float64]
 
@@ -267,16 +265,6 @@ def _bends(*curves: Numbers) -> NDArray[np.intp]:
     if len(bent) > 2:
         bent[1:-1] = np.any([np.abs(np.diff(curve, 2)) > 1e-12 for curve in curves], axis=0)
     return np.flatnonzero(bent)
-
-
-def window_s(result: Runs, run: _penstock.RunResult | None = None) -> tuple[float, float]:
-    """Returns the measured window of a run, in seconds from its beginning, any lead-in included.
-
-    run: default: the first one.
-    """
-    facts = result.scenario.core.facts()
-    zero = (run or result.runs[0]).lead_in_s or 0.0
-    return zero + facts.from_s, zero + facts.to_s
 
 
 def _end_s(result: Runs) -> float:

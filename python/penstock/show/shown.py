@@ -92,3 +92,13 @@ class Counts(Protocol):
 
     def shares(self, level: str) -> Sequence[Sequence[float]]:
         """Returns the share of packets at each of `after_s`, for each of `points`."""
+
+
+def window_s(result: Runs, run: RunResult | None = None) -> tuple[float, float]:
+    """Returns the measured window of a run, in seconds from its beginning, any lead-in included.
+
+    run: default: the first one.
+    """
+    facts = result.scenario.core.facts()
+    zero = (run or result.runs[0]).lead_in_s or 0.0
+    return zero + facts.from_s, zero + facts.to_s

@@ -13,7 +13,6 @@ from penstock.show import labels, palette
 from penstock.show.pages import svg, templates
 from penstock.tuning.candidates import Candidate
 from penstock.tuning.compare import Measured, Neighbour, Standing
-from penstock.tuning.figures import drawings
 from penstock.tuning.hunt import SEARCHED
 from penstock.tuning.judge import over
 from penstock.tuning.statement import Statement, change, said
@@ -147,6 +146,8 @@ def _rules(statement: Statement, candidates: Sequence[Candidate]) -> list[dict[s
 
 
 def _figures(statement: Statement, candidates: Sequence[Candidate]) -> list[dict[str, str]]:
+    from penstock.tuning.figures import drawings  # matplotlib, which takes longer to load than all else
+
     found = []
     for drawing in drawings(statement, candidates):
         drawn = svg(drawing.draw, drawing.key, drawing.title)

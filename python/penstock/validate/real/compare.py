@@ -17,7 +17,7 @@ from penstock.emulation import Emulated, EmulationError, Status, emulate
 from penstock.judging.estimate import ANYWHERE, FROM_ZERO, Bounds, Estimate, bounds_of
 from penstock.model.scenario import Scenario
 from penstock.runs.result import Result
-from penstock.show.plot import window_s
+from penstock.show.shown import window_s
 from penstock.validate.agreement import Rule, Value, Verdict, judge
 from penstock.validate.real.delays import SHARES, Metrics, delays
 from penstock.validate.real.stored import Stored, StoredRun, read

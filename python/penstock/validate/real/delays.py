@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.emulation import EmulationError
 from penstock.model.scenario import Scenario
 from penstock.runs.result import Result
-from penstock.show.plot import window_s
+from penstock.show.shown import window_s
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from penstock.runs.result import Result
 from penstock.show import canvas, style
 from penstock.show.canvas import Size
 from penstock.show.labels import label
-from penstock.show.plot import window_s
+from penstock.show.shown import window_s
 from penstock.validate.real.compare import Agreement
 from penstock.validate.real.delays import SHARES, delays
 
