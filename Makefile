@@ -97,14 +97,15 @@ PYTEST       := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --numproces
 test: debs ## minutes: lint, Rust tests, Python tests, examples; with test-slow everything that CI checks
 	$(SIDE_BY_SIDE) test-rust test-python
 
-test-rust: lint-rust
+# Cargo builds one thing at a time: first the extension, for which Python's tests wait.
+test-rust: lint-rust setup
 	cargo test --workspace --quiet
 
 test-python: setup lint-python
 # A third of the time a test waits.
 	$(PYTEST) 3 -m 'not slow and not alone and not long'
 
-test-slow: debs ## what waits for others: virtual machines, browsers, WebAssembly, BPF, real packets, the papers in small
+test-slow: debs ## what waits for others: virtual machines, browsers, clusters, tshark, WebAssembly, BPF, real packets, the papers in small
 	$(SIDE_BY_SIDE) slow-rust slow-python
 # Which mostly waits.
 	$(PYTEST) 3 -m 'alone and not long'
@@ -115,7 +116,7 @@ slow-rust:
 	CUSTOM_LIBFUZZER_PATH=none/libnone.a cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 
 slow-python: setup
-	$(PYTEST) 3 -m 'slow and not alone and not long'
+	$(PYTEST) 4 -m 'slow and not alone and not long'
 
 quick: setup ## seconds: the Python tests that start no process and no browser
 	$(BIN)/pytest -m 'not slow and not alone and not long' tests/test_layout.py tests/test_package.py tests/test_pool.py tests/test_python.py

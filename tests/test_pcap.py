@@ -17,7 +17,7 @@ from conftest import SCENARIOS, Command
 
 TSHARK = shutil.which("tshark")
 
-pytestmark = pytest.mark.skipif(TSHARK is None, reason="no tshark: apt-get install tshark")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(TSHARK is None, reason="no tshark: apt-get install tshark")]
 
 
 def read(capture: Path, *columns: str, keep: str = "") -> list[list[str]]:

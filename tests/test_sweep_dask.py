@@ -25,7 +25,10 @@ dask = pytest.importorskip("dask")
 
 from penstock.sweeps import on_dask  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are not ours to mend
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),  # those of Dask are not ours to mend
+]
 
 POINTS = [
     _penstock.Scenario.from_toml(SMALL, "small.toml")

@@ -116,6 +116,27 @@ def test_a_store_of_an_older_build_gets_its_manifest(unfinished: Path, tmp_path:
     assert all(manifest.Manifest(out).check(part) for part in store.parts(out))
 
 
+def test_ctrl_c_does_not_part_a_run_from_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (point, _), *_ = drive.Grid(Scenario.from_toml(GRID), {})
+    first, second = (
+        Task(run_key(point.identity, seed), point.scenario, seed, Tables(flows=True, series_s=0.2)) for seed in (1, 2)
+    )
+    with Store(tmp_path / "runs") as opened:
+        opened.put(point, 1, run_task(first))
+        outcome = run_task(second)
+        with monkeypatch.context() as patch:
+            patch.setattr(writer, "_owned", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                opened.put(point, 2, outcome)
+        opened.flush()
+        opened.put(point, 2, outcome)
+    kept = [store.read(tmp_path / "runs", table=table) for table in store.TABLES]
+    assert {frozenset(table["seed"].to_pylist()) for table in kept if table.num_rows} == {frozenset({1, 2})}
+
+
 def test_verify_is_a_command(penstock: Command, unfinished: Path, tmp_path: Path) -> None:
     shutil.copytree(unfinished, tmp_path / "runs")
     right = penstock("sweep", "--verify", "--out", "runs")

@@ -6,7 +6,6 @@ a parameter is declared in one place, its Rust table, and turns up here by itsel
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -20,8 +19,8 @@ import pages
 import profiles
 import reference
 import visual
-from penstock import _penstock
 from penstock._files import write
+from penstock._names import listing
 
 Row = Mapping[str, Any]
 
@@ -105,10 +104,7 @@ Spec = Mapping[str, Any]
 
 def source() -> str:
     """Returns the text of `kinds.py`."""
-    read = {
-        name: json.loads(_penstock.list_json(name))
-        for name in ("aqm", "tcp", "traffic", "topology")
-    }
+    read = {name: listing(name) for name in ("aqm", "tcp", "traffic", "topology")}
     classes = [
         *_topology(read["topology"]),
         *_disciplines(read["aqm"]),

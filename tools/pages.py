@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import reference
-from penstock import _penstock
+from penstock._names import listing
 from penstock.model.scenario import Scenario
 from penstock.runs import probing, runner
 from penstock.runs.probing import Probe
@@ -114,7 +114,7 @@ def probed(kind: str) -> Probe:
 
 def rows() -> list[Row]:
     """Returns every kind as it is declared."""
-    listed: list[Row] = json.loads(_penstock.list_json("aqm"))
+    listed: list[Row] = listing("aqm")
     return listed
 
 

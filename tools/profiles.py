@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from penstock import _penstock
+from penstock._names import listing
 from tables import table
 
 Row = Mapping[str, Any]
@@ -70,7 +69,7 @@ PLACES = {"top": "top", "traffic": "`[[traffic]]`", "aqm": "`[aqm]`"}
 
 def source() -> str:
     """Returns the text of `docs/profiles.md`."""
-    profiles = json.loads(_penstock.list_json("profiles"))
+    profiles = listing("profiles")
     lines = [HEAD.rstrip("\n")]
     lines += [f'| `"{row["name"]}"` | {row["doc"]} | {FOR[row["name"]]} |' for row in profiles]
     for row in profiles:
@@ -102,7 +101,7 @@ def _unit(p: Row) -> str:
 
 def _general() -> dict[str, str]:
     """Returns the general default of each key, or what it means to leave it out."""
-    lists = (json.loads(_penstock.list_json(what)) for what in ("scenario", "tcp", "aqm"))
+    lists = (listing(what) for what in ("scenario", "tcp", "aqm"))
     params = [p for rows in lists for row in rows for p in row["params"]]
     return {
         p["name"]: p["auto"] if p["default"] is None else p["default"] for p in reversed(params)

@@ -6,12 +6,12 @@ in Rust.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from penstock import _penstock
+from penstock._names import listing
 from penstock.errors import ScenarioError
 
 Row = Mapping[str, Any]
@@ -98,10 +98,10 @@ def _page(name: str, section: Section) -> str:
     elif name == "disciplines":
         lines.extend(_disciplines())
     elif name == "metrics":
-        lines.extend(_metrics(json.loads(_penstock.list_json(section.listed))))
+        lines.extend(_metrics(listing(section.listed)))
     else:
         lines.append("")
-        for row in json.loads(_penstock.list_json(section.listed)):
+        for row in listing(section.listed):
             lines.extend(_entry(row))
     return "\n".join(lines).rstrip() + "\n"
 
@@ -125,7 +125,7 @@ def shared_keys(kinds: Iterable[Row]) -> frozenset[str]:
 
 def _disciplines() -> Iterator[str]:
     """Yields the lines of the keys that all have, and of who has which besides."""
-    kinds = json.loads(_penstock.list_json("aqm"))
+    kinds = listing("aqm")
     shared = shared_keys(kinds)
     yield KINDS.rstrip()
     for kind in kinds:
@@ -143,7 +143,7 @@ def _entry(row: Row) -> Iterator[str]:
 
 def columns() -> dict[str, str]:
     """Returns the column of each profile in the lists, and its word in scenarios."""
-    profiles = json.loads(_penstock.list_json("profiles"))
+    profiles = listing("profiles")
     return {each["column"]: each["name"] for each in profiles if each["column"]}
 
 

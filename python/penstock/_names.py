@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from functools import cache
+from typing import Any
 
 from penstock.errors import Error
 
@@ -24,13 +26,19 @@ def known(name: str, names: Iterable[str], what: str) -> str:
     raise Error(f"no {what} is called {name!r}{hint}; there are: {', '.join(listed)}")
 
 
-def kinds() -> list[str]:
-    """Returns the names of the disciplines that a scenario can have."""
+@cache
+def listing(what: str) -> Any:
+    """Returns what `penstock list WHAT --json` prints, as values that nobody may change."""
     import json
 
     from penstock import _penstock
 
-    return [kind["name"] for kind in json.loads(_penstock.list_json("aqm"))]
+    return json.loads(_penstock.list_json(what))
+
+
+def kinds() -> list[str]:
+    """Returns the names of the disciplines that a scenario can have."""
+    return [kind["name"] for kind in listing("aqm")]
 
 
 def command(*words: object) -> str:

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from penstock import _penstock
-from penstock._names import known
+from penstock._names import known, listing
 from penstock.cli import options
 from penstock.cli.output import draw, say, tell
 from penstock.show.list_tables import entry, list_table
@@ -27,7 +26,7 @@ def command(what: str | None, name: str | None, as_json: bool) -> None:
     Each comes with its parameters, defaults and sources. `penstock list aqm red` tells all about one: equations, what
     to expect, where it fails, keys, state. `penstock list profiles linux` has the defaults that a profile changes.
     """
-    lists = {each: json.loads(_penstock.list_json(each)) for each in (LISTS if what is None else (what,))}
+    lists = {each: listing(each) for each in (LISTS if what is None else (what,))}
     if what is not None and name is not None:
         _show_one(lists[what], name, what, as_json)
     elif as_json:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from uuid import uuid4
 
-from penstock import _penstock
+from penstock._names import listing
 from penstock.model.discipline import Discipline, Named, disciplines
 from penstock.model.scenario import Scenario
 from penstock.runs.identity import Identities, UnidentifiedError
@@ -77,7 +76,7 @@ def own_keys(kind: str) -> Sequence[str]:
 @cache
 def keys_of(kind: str) -> Sequence[str]:
     """Returns the keys that a discipline has."""
-    declared = {each["name"]: each["params"] for each in json.loads(_penstock.list_json("aqm"))}
+    declared = {each["name"]: each["params"] for each in listing("aqm")}
     return [each["name"] for each in declared[kind]]
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from penstock import _penstock
+from penstock._names import listing
 from penstock.evaluation.candidates import BASELINE, Candidate
 from penstock.evaluation.rfc import Variant, experiment
 from penstock.model.discipline import Discipline
@@ -57,7 +57,7 @@ def costs(candidates: Sequence[Candidate]) -> Costs:
     """Returns the costs of built-in disciplines as the benchmarks recorded them; those in Python are timed here and
     now."""
     recorded = _recorded()
-    declared = {each["name"]: each for each in json.loads(_penstock.list_json("aqm"))}
+    declared = {each["name"]: each for each in listing("aqm")}
     found = {}
     for each in candidates:
         values = len(each.values)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from penstock._json import document
-from penstock._penstock import list_json
+from penstock._names import listing
 from penstock.evaluation.judge import Judged
 from penstock.evaluation.page import Evaluated
 from penstock.evaluation.questions import Question
@@ -80,7 +79,7 @@ def _costs(done: Evaluated) -> dict[str, Any]:
 
     One's own is timed at each call, and stands on the page alone: a document is the same each time.
     """
-    kinds = {each["name"] for each in json.loads(list_json("aqm"))}
+    kinds = {each["name"] for each in listing("aqm")}
     names = ("ns", "instructions", "state_bytes", "packet_bytes", "values")
     return {
         name: {key: getattr(cost, key) for key in names} if name in kinds else None

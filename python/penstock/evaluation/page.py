@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from penstock import __version__, _penstock
+from penstock import __version__
 from penstock._files import write
+from penstock._names import listing
 from penstock.evaluation import measured
 from penstock.evaluation.candidates import BASELINE
 from penstock.evaluation.cost import Costs
@@ -229,7 +229,7 @@ def _best(done: Evaluated, question: Question) -> str:
 
 
 def _doc(name: str) -> str:
-    docs = {each["name"]: each["doc"] for each in json.loads(_penstock.list_json("aqm"))}
+    docs = {each["name"]: each["doc"] for each in listing("aqm")}
     return str(docs.get(name, "A discipline of your own."))
 
 

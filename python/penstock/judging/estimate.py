@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from penstock import _penstock
+from penstock._names import listing
 from penstock.judging.named import own
 
 #: The least and the most that a quantity can be; `None` where there is no such bound.
@@ -130,7 +130,7 @@ class Estimate(_Mean):
 
 @cache
 def _bounds() -> Mapping[str, Bounds]:
-    return {row["name"]: (row["bounds"][0], row["bounds"][1]) for row in json.loads(_penstock.list_json("metrics"))}
+    return {row["name"]: (row["bounds"][0], row["bounds"][1]) for row in listing("metrics")}
 
 
 def bounds_of(metric: str) -> Bounds:

@@ -6,7 +6,6 @@ Those are `links.LINK.METRIC`, as in `links.bottleneck.reverse.delay_p99_s`, and
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
 from penstock import _penstock
-from penstock._names import known
+from penstock._names import known, listing
 from penstock.errors import Error
 
 T = TypeVar("T")
@@ -104,7 +103,7 @@ def group_keys(names: Sequence[str]) -> list[str]:
 @cache
 def metrics(per: str) -> Mapping[str, Mapping[str, Any]]:
     """Returns what is declared of the metrics of a run, a group, a flow or a link: name → row of `penstock list`."""
-    rows = json.loads(_penstock.list_json("metrics"))
+    rows = listing("metrics")
     return {row["name"]: row for row in rows if (row["links"] if per == "link" else row["per"] == per)}
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 from collections.abc import Callable, Mapping
 
-from penstock import _penstock
+from penstock._names import listing
 from penstock.kernel.words import KINDS
 
 Words = Mapping[str, int]
@@ -57,7 +56,7 @@ _COUNTS = ("arrivals", "departures", "marks_incipient", "marks_ce", "drops_early
 @functools.cache
 def variables() -> Mapping[str, tuple[str, ...]]:
     """Returns the columns that each kind publishes, as `penstock list` has them."""
-    kinds = json.loads(_penstock.list_json("aqm"))
+    kinds = listing("aqm")
     return {kind["name"]: tuple(each["name"] for each in kind["state"]) for kind in kinds}
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-from penstock import _penstock
-from penstock._names import known
+from penstock._names import known, listing
 
 #: An entry of a scenario's traffic, every key with its value in force.
 Entry: TypeAlias = Mapping[str, Any]
@@ -62,6 +60,6 @@ def _written(entry: Entry) -> Entry:
 def _of_hosts() -> Mapping[str, str | None]:
     """Returns the keys of a connection for which some profile has a value of its own, with their general defaults;
     `None` where another key says it."""
-    columns = [each["column"] for each in json.loads(_penstock.list_json("profiles")) if each["column"]]
-    declared = [key for each in json.loads(_penstock.list_json("tcp")) for key in each["params"]]
+    columns = [each["column"] for each in listing("profiles") if each["column"]]
+    declared = [key for each in listing("tcp") for key in each["params"]]
     return {key["name"]: key["default"] for key in declared if any(key[column] is not None for column in columns)}

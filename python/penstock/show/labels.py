@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 
-from penstock import _penstock
+from penstock._names import listing
 from penstock.judging.named import own
 from penstock.show.numbers import scale
 
@@ -13,7 +12,7 @@ from penstock.show.numbers import scale
 @cache
 def _declared() -> dict[str, str]:
     """Returns metric → label. A name has the label of its first row: a run's goes before a group's and a flow's."""
-    rows = json.loads(_penstock.list_json("metrics"))
+    rows = listing("metrics")
     return {row["name"]: row["label"] for row in reversed(rows)}
 
 

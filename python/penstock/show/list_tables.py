@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from penstock import _penstock
+from penstock._names import listing
 from penstock.show.shown import Counts
 from penstock.show.table import Table
 
@@ -80,7 +79,7 @@ def probe_table(probe: Counts) -> Table:
 
 
 def _parameters(kind: Mapping[str, Any]) -> Table:
-    profiles = json.loads(_penstock.list_json("profiles"))
+    profiles = listing("profiles")
     columns = {each["column"]: each["name"] for each in profiles if each["column"]}
     table = Table(kind["name"])
     for column in ("key", "default", "range", "unit"):

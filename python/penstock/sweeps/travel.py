@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from penstock import _penstock
+from penstock._names import listing
 from penstock.errors import Error
 from penstock.model.modules import installed
 
@@ -63,7 +64,7 @@ def _common(table: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _keys_of_all() -> frozenset[str]:
-    kinds = {each["name"]: each["params"] for each in json.loads(_penstock.list_json("aqm"))}
+    kinds = {each["name"]: each["params"] for each in listing("aqm")}
     return frozenset(each["name"] for each in kinds["droptail"]) - {"kind"}
 
 

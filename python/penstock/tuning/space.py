@@ -8,7 +8,6 @@ in order: `max_th` is drawn between `min_th` and its own upper end.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -16,8 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from penstock import _penstock
-from penstock._names import known
+from penstock._names import known, listing
 from penstock.errors import Error, ScenarioError
 from penstock.evaluation.candidates import own_keys
 from penstock.model.discipline import Discipline
@@ -279,7 +277,7 @@ def declarations(aqm: Discipline) -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def _declarations(kind: str) -> Mapping[str, Mapping[str, Any]]:
-    kinds = {each["name"]: each["params"] for each in json.loads(_penstock.list_json("aqm"))}
+    kinds = {each["name"]: each["params"] for each in listing("aqm")}
     return {each["name"]: each for each in kinds[known(kind, kinds, "discipline")]}
 
 

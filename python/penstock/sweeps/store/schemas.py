@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from penstock import _penstock
+from penstock._names import listing
 from penstock.runs.tasks import FLOWS, MEASURES
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @cache
 def _metrics() -> dict[str, list[str]]:
-    listed = json.loads(_penstock.list_json("metrics"))
+    listed = listing("metrics")
     names = {per: [m["name"] for m in listed if m["per"] == per] for per in ("run", "group", "flow")}
     return {**names, "link": [m["name"] for m in listed if m["links"]]}
 
@@ -104,7 +104,7 @@ def table_schema(table: str) -> pa.Schema:
         text = [("measure", pa.string()), ("of", pa.string())]
         return pa.schema([*of_run, *text, ("at", number), ("value", number)])
     if table == "queue":
-        kinds = json.loads(_penstock.list_json("aqm"))
+        kinds = listing("aqm")
         state = dict.fromkeys(each["name"] for kind in kinds for each in kind["state"])
         counts = [("t_s", number), ("queue_pkts", count), ("queue_bytes", count)]
         return pa.schema([*of_run, *counts, *((name, number) for name in state)])

@@ -77,8 +77,8 @@ class Store:
         self._alone = alone
         self._journals: list[Journal] = []  # the last is written to; those before it are becoming Parquet files
         self._points: list[dict[str, Any]] = []
-        self._rows: list[dict[str, Any]] = []
-        self._tables: dict[str, list[pa.Table]] = {}
+        #: Runs that wait to be written: each one's row, and its tables.
+        self._runs: list[tuple[dict[str, Any], dict[str, pa.Table]]] = []
         self._bytes = 0  # of the tables
         self._guard = threading.RLock()
         self._closing = threading.Event()
@@ -161,7 +161,6 @@ class Store:
             journal = self._journals[-1]
             if outcome.key in journal.keys:
                 return
-            journal.keys.add(outcome.key)
             if point.identity not in journal.points:
                 journal.points.add(point.identity)
                 self._points.append(
@@ -181,11 +180,12 @@ class Store:
                 "events": outcome.events,
             }
             warnings = outcome.numbers["warnings"]
-            self._rows.append({**run, **metrics, "groups": groups, "links": links, "warnings": warnings})
-            for name, table in outcome.tables.items():
-                self._bytes += table_bytes(table)
-                self._tables.setdefault(name, []).append(_owned(name, table, run))
-            if len(self._rows) >= FLUSH_RUNS or self._bytes >= FLUSH_BYTES:
+            row = {**run, **metrics, "groups": groups, "links": links, "warnings": warnings}
+            # In one step: Ctrl-C may come at any line, and must not part a run from its tables.
+            self._runs.append((row, {name: _owned(name, table, run) for name, table in outcome.tables.items()}))
+            journal.keys.add(outcome.key)
+            self._bytes += sum(map(table_bytes, outcome.tables.values()))
+            if len(self._runs) >= FLUSH_RUNS or self._bytes >= FLUSH_BYTES:
                 self.flush()
 
     def flush(self) -> None:
@@ -194,20 +194,24 @@ class Store:
 
         with self._guard:
             journal = self._journals[-1]
-            if self._rows:
+            if self._runs:
+                of_runs: dict[str, list[pa.Table]] = {}
+                for _, one in self._runs:
+                    for name, table in one.items():
+                        of_runs.setdefault(name, []).append(table)
                 # In one piece each: a stream has a message for each piece and column.
-                tables = {name: pa.concat_tables(of_runs).combine_chunks() for name, of_runs in self._tables.items()}
-                tables[RUNS] = schemas.table(schemas.journaled(), self._rows)
+                tables = {name: pa.concat_tables(each).combine_chunks() for name, each in of_runs.items()}
+                tables[RUNS] = schemas.table(schemas.journaled(), [row for row, _ in self._runs])
                 if self._points:
                     tables["points"] = schemas.table(schemas.points(), self._points)
                 before = journal.bytes
                 try:
-                    journal.append(tables, len(self._rows))
+                    journal.append(tables, len(self._runs))
                 finally:
                     # Ctrl-C may come when they are in the journal already: they must not go there
                     # twice.
                     if journal.bytes != before:
-                        self._points, self._rows, self._tables, self._bytes = [], [], {}, 0
+                        self._runs, self._points, self._bytes = [], [], 0
             if journal.runs >= COMPACT_RUNS or journal.bytes >= COMPACT_BYTES:
                 self._rotate(last=False)
 
