@@ -31,7 +31,7 @@ SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
-.PHONY: help setup demo reproduce papers-today nearest evaluate tune answers picture stability hosts queues levels test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real kernel oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
+.PHONY: help setup demo reproduce papers-today nearest evaluate tune answers picture lab-picture stability hosts queues levels test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real kernel oracle packetdrill wheel bench docs site lab dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -77,6 +77,9 @@ answers: setup ## the pictures of docs/answers.md, by the commands that it shows
 
 picture: reproduce ## the report's first screen as docs/img/report.png, for the README; needs Chromium
 	$(BIN)/python tools/picture.py
+
+lab-picture: lab ## the lab's picture as docs/img/lab.png, for the README; needs Chromium
+	$(BIN)/python tools/lab_picture.py
 
 stability: setup ## the fluid model against the simulator, RARED's rule against 20 packets/s: docs/stability.md, its figures; minutes
 	$(BIN)/python tools/stability.py

@@ -12,7 +12,7 @@ const reach = new ResizeObserver((seen) => {
 
 /** The theme wraps tables, and gives code its buttons, after the page has loaded. */
 function mend() {
-  const scrolling = ".md-typeset pre, .md-typeset__scrollwrap, .md-typeset p:has(> img)";
+  const scrolling = ".md-typeset pre, .md-typeset__scrollwrap, .md-typeset p:has(> img), .hero";
   for (const each of document.querySelectorAll(scrolling)) reach.observe(each);
   // A button alone is no landmark.
   for (const each of document.querySelectorAll(".md-code__nav")) each.setAttribute("role", "none");

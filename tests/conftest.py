@@ -78,7 +78,10 @@ packet = "1000 B"
 """
 
 #: Files that take longest. They come first, so that of several processes none has a minute's work left at the end.
-FIRST = ("test_config_kernel", "test_oracle", "test_lab", "test_site", "test_sweep_dask", "test_reproduce")
+FIRST = (
+    *("test_config_kernel", "test_oracle", "test_lab", "test_site", "test_snippets", "test_sweep_dask", "test_pcap"),
+    "test_reproduce",
+)
 #: Files that need what `cargo test` beside them builds: by then it has.
 LAST = ("test_determinism", "test_examples")
 

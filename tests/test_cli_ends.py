@@ -36,6 +36,7 @@ BUSY: dict[str, list[str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 @pytest.mark.parametrize("to", ["group", "process"])
 @pytest.mark.parametrize("what", BUSY)
@@ -55,7 +56,7 @@ def test_ctrl_c_ends_every_command_and_leaves_no_process(small: Path, what: str,
         start_new_session=True,
     )
     try:
-        wait_until_busy(process, name)  # the slowest has loaded everything after half a second
+        wait_until_busy(process, name)  # the slowest has loaded everything after one second
         if to == "group":
             os.killpg(process.pid, signal.SIGINT)
         else:

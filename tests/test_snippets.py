@@ -29,6 +29,7 @@ def leave(piece: Piece) -> str | None:
     return "make accept runs it" if piece.slow else piece.lacks()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = lent(tmp_path)

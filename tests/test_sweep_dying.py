@@ -20,6 +20,8 @@ from penstock.sweeps.store.journal import SUFFIX, Journal
 from test_sweep import exported
 from test_sweep_tables import sweep
 
+pytestmark = pytest.mark.slow
+
 #: Of four points.
 RUNS = 4
 

@@ -363,11 +363,17 @@ function plot(
   const taken = [];
   for (const { at: y, text, colour } of lines) {
     if (!text || y > most || taken.some((t) => t.y === y && t.text === text)) continue;
-    const height = Y(y) < at.y + 14 ? Y(y) + 9 : Y(y) - 8;
-    const x = taken
-      .filter((t) => Math.abs(t.height - height) < 14)
-      .reduce((most, t) => Math.max(most, t.past), at.x + 4);
-    taken.push({ y, text, height, past: x + g.measureText(text).width + 10 });
+    const wide = g.measureText(text).width,
+      rows = Y(y) < at.y + 14 ? [Y(y) + 9, Y(y) - 8] : [Y(y) - 8, Y(y) + 9];
+    const places = rows.map((height) => ({
+      height,
+      x: taken
+        .filter((t) => Math.abs(t.height - height) < 14)
+        .reduce((most, t) => Math.max(most, t.past), at.x + 4),
+    }));
+    // On the other side of its line where there is no room for all of it.
+    const { height, x } = places.find((p) => p.x + wide <= at.x + at.width) ?? places[0];
+    taken.push({ y, text, height, past: x + wide + 10 });
     label(text, x, height, colour, "left");
   }
   notes
@@ -401,7 +407,7 @@ function drawProfile(canvas, sides, colours) {
     const drops = profile.map(([q, , , dropped]) => [q, dropped]);
     series.push({ points: drops, colour, dash: [3, 3] }, { points: marks, colour });
   }
-  const title = "Marked (line), dropped (dashed), by queue";
+  const title = "Marked, dropped (dashed), by queue";
   const { g, X, Y } = plot(canvas, {
     from: 0,
     to: most,

@@ -130,7 +130,7 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
-    def picture(self, path: Path) -> None:
-        """Take a picture of the whole page."""
-        said = self.call("Page.captureScreenshot", captureBeyondViewport=True)
+    def picture(self, path: Path, *, whole: bool = True) -> None:
+        """Take a picture of the whole page, or of what the window shows."""
+        said = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(said["data"]))

@@ -22,7 +22,7 @@ def marked(name: str) -> list[int]:
     return found
 
 
-def wait_until_busy(process: subprocess.Popen[str], name: str, seconds: float = 1.2) -> None:
+def wait_until_busy(process: subprocess.Popen[str], name: str, seconds: float = 2) -> None:
     """Waits until those with that mark have computed for so long: as far on a busy machine as on an idle one."""
     ticks = os.sysconf("SC_CLK_TCK")
     spent = 0
