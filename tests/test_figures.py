@@ -334,6 +334,7 @@ def quick(command: str) -> list[str]:
     raise AssertionError(f"{command}: how is it tried in seconds?")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "command", "near"), list(with_figure()), ids=lambda value: str(value)[:60])
 def test_a_page_says_what_its_command_draws(
     page: str, command: str, near: str, penstock: Command, tmp_path: Path

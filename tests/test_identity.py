@@ -432,6 +432,7 @@ def in_a_notebook(tmp_path: Path, text: str) -> str:
     return "".join(said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [piped, in_ipython, in_a_notebook])
 def test_a_class_that_is_written_anew_is_run_anew(way: Any, tmp_path: Path) -> None:
     out = tmp_path / "kept"
