@@ -124,6 +124,7 @@ def test_a_page_loads_without_complaint_and_asks_only_its_own_server(page: str, 
 
 #: One page of each kind: the start, a tutorial, generated ones, two programs side by side, tables that stack.
 KINDS = (
+    "404.html",
     "index.html",
     "tutorials/1-first-run.html",
     "aqm/red.html",

@@ -252,6 +252,15 @@ SECTION = re.compile(
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Names the search and the sections of the navigation."""
+    return _named(output)
+
+
+def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
+    """The same of the page for an address that does not exist."""
+    return _named(output)
+
+
+def _named(output: str) -> str:
     output = output.replace(SEARCH, f'{SEARCH} aria-label="Search"')
     return SECTION.sub(r'aria-label="\2"\1\2</label>', output)
 
