@@ -1,4 +1,4 @@
-"""The same scenario, seed and version give the same bytes, whatever was built and however it runs."""
+"""The same scenario, seed and version give the same bytes, whatever program runs them, on however many threads."""
 
 from __future__ import annotations
 

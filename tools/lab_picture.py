@@ -21,7 +21,7 @@ from helpers.chromium import Browser  # noqa: E402
 PAGE = ROOT / "docs" / "lab" / "index.html"
 #: The window, in pixels.
 SIZE = (1200, 860)
-#: Enough for a page of few colours.
+#: Enough for a page of few colours, if rare ones are kept: a legend's.
 COLOURS = 256
 #: The moment of the picture: the load has trebled six seconds before, and both lanes answer.
 AFTER_S = 6
@@ -38,17 +38,16 @@ def main(picture: Path = ROOT / "docs" / "img" / "lab.png") -> int:
     with tempfile.TemporaryDirectory() as profile, Browser(Path(profile)) as browser:
         browser.size(*SIZE)
         browser.open(f"{PAGE.as_uri()}#story=4")
-        browser.until("page.tale?.at >= 0")
-        browser.until("page.tale.at === 1 && !$('tale-do').hidden")
+        browser.until("page.tale?.at === 1 && !$('tale-do').hidden")
         browser.run("$('tale-do').click()")
         browser.until(f"page.tale.at === 2 && {ANSWERED}")
         browser.run("follow()")
         browser.until(ON_THE_LINK)
         browser.run("$('play').click()")
-        browser.until("$('plot-queue').said.length > 0")
         time.sleep(1)  # the plots are drawn a few times a second
         browser.picture(picture, whole=False)
-    Image.open(picture).quantize(COLOURS).save(picture, optimize=True)
+    few = Image.open(picture).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
+    few.save(picture, optimize=True)
     print(f"{picture}: {picture.stat().st_size} bytes")
     return 0
 

@@ -266,7 +266,7 @@ def _named(output: str) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Tell apart the nodes of the search's automaton.
+    """Tells apart the nodes of the search's automaton.
 
     lunr writes a node as its letters, each with the number of the node behind it, and takes two
     nodes that are written alike for one. Digits among the letters can then break the index: 1 to

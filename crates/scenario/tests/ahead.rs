@@ -51,7 +51,7 @@ fn the_kept_scenarios() {
 
 /// `PENSTOCK_CASES=5000` looks further.
 fn cases() -> u32 {
-    std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
+    std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(75)
 }
 
 #[test]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock._json import document
-from penstock._names import listing
+from penstock._names import kinds
 from penstock.evaluation.judge import Judged
 from penstock.evaluation.page import Evaluated
 from penstock.evaluation.questions import Question
@@ -79,9 +79,9 @@ def _costs(done: Evaluated) -> dict[str, Any]:
 
     One's own is timed at each call, and stands on the page alone: a document is the same each time.
     """
-    kinds = {each["name"] for each in listing("aqm")}
+    built_in = kinds()
     names = ("ns", "instructions", "state_bytes", "packet_bytes", "values")
     return {
-        name: {key: getattr(cost, key) for key in names} if name in kinds else None
+        name: {key: getattr(cost, key) for key in names} if name in built_in else None
         for name, cost in done.costs.of.items()
     }
