@@ -76,6 +76,9 @@ impl Network {
     #[inline(never)]
     fn send_later(&mut self, at: Time, host: u32, index: u32) {
         if self.hosts[host as usize].shared() {
+            if let Some(one_way) = &mut self.one_way {
+                one_way.waits(index);
+            }
             // What others send meanwhile goes first.
             return self.sched.push(at, Kind::Departure, index);
         }
