@@ -199,20 +199,22 @@ impl CongestionControl for Cubic {
     /// The authors' kernel compares n in *bytes* with √W, which makes it flat at the first ACK; here
     /// is what they say that it is for.
     fn on_some_congestion(&mut self, now: Time, acked: f64, w: &mut Window) {
-        let Some(epoch) = self.epoch else {
-            w.ssthresh = (w.cwnd / 2.0).max(2.0);
-            return;
-        };
-        let (t, root) = (now.since(epoch).as_secs_f64(), libm::sqrt(w.cwnd));
-        // At its floor the window stays, and so does the curve: a curve that sank on would hold the
-        // window there for seconds after the last mark.
-        let before = w.cwnd;
-        w.shrink(acked * root / w.cwnd);
-        let taken = before - w.cwnd;
-        let x = (t - self.k) * (1.0 - (acked / root).min(1.0));
-        self.w_max = self.w_cubic(t) - self.p.cubic_c * (x * x * x) - taken;
-        self.k = t - x;
-        self.w_est -= taken;
+        if let Some(epoch) = self.epoch {
+            let (t, root) = (now.since(epoch).as_secs_f64(), libm::sqrt(w.cwnd));
+            // At its floor the window stays, and so does the curve: a curve that sank on would hold
+            // the window there for seconds after the last mark.
+            let before = w.cwnd;
+            w.shrink(acked * root / w.cwnd);
+            let taken = before - w.cwnd;
+            let x = (t - self.k) * (1.0 - (acked / root).min(1.0));
+            self.w_max = self.w_cubic(t) - self.p.cubic_c * (x * x * x) - taken;
+            // Reno's part may have raised the window without the curve; that does not sink below 0.
+            self.w_max = self.w_max.max(0.0);
+            self.k = t - x;
+            self.w_est -= taken;
+        }
+        // A window below ssthresh would come back by slow start, which does not raise the curve.
+        w.ssthresh = (w.cwnd / 2.0).max(2.0);
     }
 
     fn cuts_marks_as_losses(&self) -> bool {
@@ -413,6 +415,22 @@ mod tests {
             c.on_some_congestion(at(0.0), 1.0, &mut w);
         }
         assert_eq!((w.cwnd, c.w_max, c.w_est), (2.0, 2.0, 2.0));
+    }
+
+    /// After a cut the window is at ssthresh. What SCE takes from there does not come back by slow
+    /// start, and a thousand such ACKs under Reno's part leave the curve at 0.
+    #[test]
+    fn some_congestion_does_not_push_the_curve_away() {
+        let mut c = cubic();
+        let left = cut(&mut c, 10.0, Cause::Mark);
+        let mut w = Window { cwnd: left, ssthresh: left };
+        for round in 0..1000 {
+            let now = at(0.05 * f64::from(round));
+            w.cwnd = grow(&mut c, now, 0.05, w.cwnd, 10.0);
+            c.on_some_congestion(now, 1.0, &mut w);
+            assert!(w.cwnd > w.ssthresh);
+        }
+        assert!(c.w_max >= 0.0);
     }
 
     #[test]
