@@ -57,7 +57,7 @@ def gathered(batches: Iterator[Any]) -> dict[str, Outcome]:
 
 def started() -> Any:
     return distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", host="127.0.0.1"
     )
 
 

@@ -38,7 +38,13 @@ def listing(what: str) -> Any:
 
 def kinds() -> list[str]:
     """Returns the names of the disciplines that a scenario can have."""
-    return [kind["name"] for kind in listing("aqm")]
+    return list(parameters())
+
+
+@cache
+def parameters() -> dict[str, dict[str, Any]]:
+    """Returns how each parameter of each discipline is declared: discipline → key → declaration."""
+    return {kind["name"]: {each["name"]: each for each in kind["params"]} for kind in listing("aqm")}
 
 
 def command(*words: object) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from uuid import uuid4
 
-from penstock._names import listing
+from penstock._names import parameters
 from penstock.model.discipline import Discipline, Named, disciplines
 from penstock.model.scenario import Scenario
 from penstock.runs.identity import Identities, UnidentifiedError
@@ -70,14 +70,7 @@ def _reversed(scenario: Scenario) -> dict[str, object]:
 @cache
 def own_keys(kind: str) -> Sequence[str]:
     """Returns the keys that a discipline has and DropTail has not."""
-    return [name for name in keys_of(kind) if name not in keys_of(BASELINE)]
-
-
-@cache
-def keys_of(kind: str) -> Sequence[str]:
-    """Returns the keys that a discipline has."""
-    declared = {each["name"]: each["params"] for each in listing("aqm")}
-    return [each["name"] for each in declared[kind]]
+    return [name for name in parameters()[kind] if name not in parameters()[BASELINE]]
 
 
 def candidates(named: Sequence[Named], changes: Mapping[str, object] | None = None) -> list[Candidate]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import pickle
 import sys
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from penstock import _penstock
-from penstock._names import listing
+from penstock._names import parameters
 from penstock.errors import Error
 from penstock.model.modules import installed
 
@@ -59,13 +59,8 @@ def _made(text: str, own: bytes) -> _penstock.Scenario:
 
 
 def _common(table: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": "droptail", **{key: value for key, value in table.items() if key in _keys_of_all()}}
-
-
-@cache
-def _keys_of_all() -> frozenset[str]:
-    kinds = {each["name"]: each["params"] for each in listing("aqm")}
-    return frozenset(each["name"] for each in kinds["droptail"]) - {"kind"}
+    of_all = parameters()["droptail"]
+    return {key: value for key, value in table.items() if key in of_all} | {"kind": "droptail"}
 
 
 def _travels(name: str) -> bool:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from penstock import _penstock
+from penstock._names import parameters
 from penstock.errors import ScenarioError
-from penstock.evaluation.candidates import BASELINE, keys_of
+from penstock.evaluation.candidates import BASELINE
 from penstock.judging.named import Named
 from penstock.model.discipline import Discipline
 from penstock.model.scenario import Scenario
@@ -189,7 +190,7 @@ def under(scenario: Scenario, aqm: Discipline, plain: bool) -> Scenario:
     if not plain:
         return changed
     given, back = scenario.resolved["aqm"], scenario.core.user_aqm(True)
-    shared = [name for name in given if name not in ("kind", "reverse") and name in keys_of(BASELINE)]
+    shared = [name for name in given if name not in ("kind", "reverse") and name in parameters()[BASELINE]]
     kept = {name: given[name] for name in shared if given[name] is not None}
     reverse = {"reverse": _present(given["reverse"])} if isinstance(given.get("reverse"), dict) and not back else {}
     plainly = changed.set("aqm", {"kind": aqm.kind or BASELINE, **kept, **reverse})

@@ -12,10 +12,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
-from penstock._names import known, listing
+from penstock._names import known, parameters
 from penstock.errors import Error, ScenarioError
 from penstock.evaluation.candidates import own_keys
 from penstock.model.discipline import Discipline
@@ -275,10 +274,8 @@ def declarations(aqm: Discipline) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-@cache
 def _declarations(kind: str) -> Mapping[str, Mapping[str, Any]]:
-    kinds = {each["name"]: each["params"] for each in listing("aqm")}
-    return {each["name"]: each for each in kinds[known(kind, kinds, "discipline")]}
+    return parameters()[known(kind, parameters(), "discipline")]
 
 
 def _rank(kind: str, declared: Mapping[str, object], name: str) -> tuple[int, int]:
