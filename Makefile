@@ -59,7 +59,7 @@ demo: setup ## the main job: five papers reproduced, a quick run; verdicts here,
 reproduce: setup ## the same in full, ten seeds: minutes
 	$(BIN)/penstock reproduce all --out out
 
-papers-today: setup ## every claim of the papers with Linux's and QUIC's hosts, too: docs/papers-today.md; ten minutes
+papers-today: setup ## every claim of the papers with Linux's and QUIC's hosts, too: docs/papers-today.md; twenty minutes
 	$(BIN)/python tools/papers_today.py
 
 nearest: setup ## the joint readings that come nearest to the papers, searched anew: an hour; they ship with Penstock

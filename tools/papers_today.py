@@ -2,10 +2,10 @@
 
     tools/papers_today.py [PAPER|PAPER.EXHIBIT]...
 
-Without a name: every paper, and the repairs but RED-AT's over the papers' own experiments. The
-papers' other readings are `penstock reproduce all`'s. It writes docs/papers-today.csv, of which
-other papers' rows stay, and the tables of docs/papers-today.md. The same build gives the same
-bytes.
+Without a name: every paper, and every repair, over the papers' own experiments and over its range
+of links. The papers' other readings are `penstock reproduce all`'s. It writes
+docs/papers-today.csv, of which other claims' rows stay, and the tables of docs/papers-today.md. The
+same build gives the same bytes.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ from penstock.runs.execute import cores
 from tables import fill, table
 
 PAGE, FILE = ROOT / "docs/papers-today.md", ROOT / "docs/papers-today.csv"
-#: What is judged where nothing is named: the repairs' range of links takes longer than all this.
+#: What is judged where nothing is named.
 ALL = (
     *KEYS,
     *("repair-amecn.rises", "repair-amecn.own", "repair-rared.own"),
-    *("repair-nred.own", "repair-nred.own-ecn"),
+    *("repair-nred.own", "repair-nred.own-ecn", "repair-red-at.own"),
+    *(f"{repair}.range" for repair in REPAIRS),
 )
 #: Where the runs are kept: what is there is not run again.
 OUT = ROOT / "out/papers-today"
-#: How many seeds a claim takes until it is decided; of papers whose runs are long, up to 20.
-SEEDS, LONG = (10, 20, 50), ("amecn", "red-at")
+#: How many seeds a claim takes until it is decided; of papers whose runs are long, up to 20, and at
+#: each of a range's 48 points up to ten.
+SEEDS, LONG, RANGE = (10, 20, 50), ("amecn", "red-at"), (5, 10)
 #: How many claims a line names.
 MOST = 10
 #: The paper's own hosts, as the table calls them, and the others.
@@ -94,10 +96,17 @@ def changed(listed: Sequence[Row]) -> list[str]:
     return table(["", "the paper's hosts", *(NAMES[of] for of in HOSTS)], lines, "l")
 
 
-def _chosen(names: Sequence[str]) -> list[Paper]:
-    """Returns papers by their names, narrowed to the exhibits that are named of them."""
-    whole, parts = ([n for n in names if ("." in n) == narrowed] for narrowed in (False, True))
-    return [*(choose(whole) if whole else ()), *(choose((), parts) if parts else ())]
+def _chosen(names: Sequence[str]) -> Iterator[tuple[Paper, Sequence[int]]]:
+    """Yields papers by their names, narrowed to the exhibits that are named of them, each with its
+    numbers of seeds."""
+    ranges = [name for name in names if name.endswith(".range")]
+    parts = [name for name in names if "." in name and name not in ranges]
+    whole = [name for name in names if "." not in name]
+    usual = [*(choose(whole) if whole else ()), *(choose((), parts) if parts else ())]
+    for each in usual:
+        yield each, SEEDS[:2] if each.key in LONG else SEEDS
+    for each in choose((), ranges) if ranges else ():
+        yield each, RANGE
 
 
 def _alone(whole: Paper) -> Paper:
@@ -107,13 +116,18 @@ def _alone(whole: Paper) -> Paper:
 
 def main(names: Sequence[str]) -> None:
     """Runs what is not kept, and writes the file and the tables."""
-    for each in _chosen(names or ALL):
-        looks = SEEDS[:2] if each.key in LONG else SEEDS
+    order = [(key, claim.key) for key in (*KEYS, *REPAIRS) for claim in paper(key).claims]
+    for each, looks in _chosen(names or ALL):
         settings = Settings(looks=looks, joint=looks[-1], quick=True, hosts=HOSTS)
         done = reproduce([_alone(each)], settings, OUT, cores())
-        others = [row for row in read() if row["paper"] != each.key] if FILE.exists() else []
-        order = (*KEYS, *REPAIRS)
-        write(sorted([*others, *rows(done.findings)], key=lambda row: order.index(row["paper"])))
+        new = list(rows(done.findings))
+        judged = {_of(row) for row in new}
+        others = [row for row in read() if _of(row) not in judged] if FILE.exists() else []
+        write(sorted([*others, *new], key=lambda row: order.index(_of(row))))
+
+
+def _of(row: Row) -> tuple[str, str]:
+    return row["paper"], row["claim"]
 
 
 def read() -> list[Row]:
