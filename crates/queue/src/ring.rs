@@ -59,7 +59,7 @@ impl<T: Copy> Ring<T> {
     {
         let mask = self.items.len() - 1;
         if !self.is_empty() && self.items[self.end.wrapping_sub(1) & mask] > item {
-            return self.insert_further(item, most);
+            return most > 0 && self.insert_further(item, most);
         }
         self.push(item);
         true
@@ -102,12 +102,38 @@ impl<T: Copy> Ring<T> {
         true
     }
 
+    /// Adds items, which are in order, each behind all that do not come after it. Moves only what is
+    /// in front of the last of them.
+    pub fn merge(&mut self, items: &[T])
+    where
+        T: PartialOrd,
+    {
+        while self.items.len() - self.len() < items.len() {
+            self.grow();
+        }
+        let (n, more) = (self.items.len(), items.len());
+        // Places run on, and the memory is as many as a power of two.
+        let on = if self.first < more { n } else { 0 };
+        (self.first, self.end) = (self.first + on, self.end + on);
+        self.asked = self.asked.wrapping_add(on as u32).wrapping_sub(more as u32);
+        let (mut from, mut to) = (self.first, self.first - more);
+        self.first = to;
+        for item in items {
+            while from < self.end && self.items[from & (n - 1)] <= *item {
+                self.items[to & (n - 1)] = self.items[from & (n - 1)];
+                (from, to) = (from + 1, to + 1);
+            }
+            self.items[to & (n - 1)] = *item;
+            to += 1;
+        }
+    }
+
     #[cold]
     fn grow(&mut self) {
-        let n = self.items.len();
+        let (n, held) = (self.items.len(), self.len());
         self.items.rotate_left(self.first & (n - 1));
         self.items.resize(2 * n, self.items[0]);
-        (self.first, self.end, self.asked) = (0, n, 0);
+        (self.first, self.end, self.asked) = (0, held, 0);
     }
 
     /// Gives half of its memory back where it has long been too much. What is under way moves in
@@ -201,6 +227,25 @@ mod tests {
         while !ring.is_empty() {
             assert_eq!(ring.pop(), Some(list.remove(0)));
         }
+    }
+
+    /// Against a sorted list, through several growths with the first item anywhere.
+    #[test]
+    fn it_merges_what_is_in_order() {
+        let (mut ring, mut list) = (Ring::new(0u32), Vec::new());
+        for i in 0..2_000u32 {
+            let more: Vec<u32> =
+                (0..i * 7919 % 23).map(|k| 3 * i + (k * k) / (1 + i % 5)).collect();
+            ring.merge(&more);
+            list.extend(more);
+            list.sort_unstable();
+            for _ in 0..(i * 31 % 21).min(list.len() as u32) {
+                assert_eq!(ring.pop(), Some(list.remove(0)));
+            }
+            ring.relax();
+            assert_eq!(ring.len(), list.len());
+        }
+        assert!(list.iter().all(|item| ring.pop() == Some(*item)) && ring.is_empty());
     }
 
     /// What comes in bursts leaves no more memory than what comes between them needs.

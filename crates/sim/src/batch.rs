@@ -21,14 +21,16 @@ pub(crate) fn take_in(
     now: Time,
     link: u32,
 ) {
-    let inbox = &net.inboxes[link as usize];
+    let inbox = &mut net.inboxes[link as usize];
     if !inbox.keeps() {
         return;
     }
+    let bound = Event::first_at(now);
+    inbox.gather(&bound);
+    let inbox = &net.inboxes[link as usize];
     for first in inbox.heads() {
         net.warm_packet(first.what().index());
     }
-    let bound = Event::first_at(now);
     if links[link as usize].is_plain() && net.log.is_none() {
         if let Some(event) = go_straight(net, &mut links[link as usize], flows, &bound, link) {
             let index = event.what().index() as u32;
@@ -40,7 +42,7 @@ pub(crate) fn take_in(
     inbox.serve(service);
     let own = &mut links[link as usize];
     own.relax();
-    if let Some(due) = inbox.call_again(own.busy_until()) {
+    if let Some(due) = inbox.call_again(own) {
         net.sched.push(due, Kind::Inbox, link);
     }
 }
@@ -78,6 +80,7 @@ pub(crate) fn arrive(
 ) {
     let p = net.packets.items[index as usize];
     net.capture_in(event.time(), link, p, flows);
+    net.inboxes[link as usize].gather(event);
     let service = take_in_until(net, links, flows, event, link, Some(index));
     net.capture_out(&mut links[link as usize], p, flows);
     net.sched.go_on();

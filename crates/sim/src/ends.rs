@@ -2,7 +2,7 @@
 //! receiver, an ACK to the sender, and their answers are sent. One event stands for a timer; it is
 //! moved only to an earlier time, and looked at again when it comes.
 
-use crate::flow::{Ends, Flow, FlowKind, Tcp};
+use crate::flow::{Ends, Flow, FlowKind, Tcp, Turn};
 use crate::network::Network;
 use crate::packet::{flag, Pkt};
 use crate::sched::Kind;
@@ -276,33 +276,117 @@ pub(crate) fn with_sender(
     }
     if !plain {
         let due = t.sender.timers().at(Timer::Release);
-        if due < t.release_at {
-            t.release_at = due;
-            net.sched.push(due, Kind::Release, flow as u32);
+        if due != Time::NEVER {
+            waits_for_turn(net, t, flow as u32, due);
         }
     }
     t.bytes.is_some() && t.sender.done()
 }
 
-/// Pacing may let a sender's next segment out.
+/// A sender's next segment may leave at `due`, unless it has a turn before.
+fn waits_for_turn(net: &mut Network, t: &mut Tcp, flow: u32, due: Time) {
+    let turn = t.turn.get_or_insert_with(|| Box::new(Turn::NONE));
+    if due < turn.at {
+        (turn.at, turn.since) = (due, net.sched.present());
+        if due < turn.event_at {
+            turn.event_at = due;
+            net.sched.push(due, Kind::Release, flow);
+        }
+    }
+}
+
+/// The event of a sender's turn has come. The turn may have been had, and the next one be later.
 pub(crate) fn release(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    net.events -= 1; // a turn counts, with or without an event
+    let FlowKind::Tcp(Tcp { turn: Some(turn), .. }) = &mut flows[flow].kind else { return };
+    if turn.event_at != now {
+        return; // overtaken
+    }
+    turn.event_at = Time::NEVER;
+    if turn.at == now {
+        has_turn(net, flows, now, flow);
+    } else if turn.at != Time::NEVER {
+        turn.event_at = turn.at;
+        net.sched.push_as_of(turn.since, turn.at, Kind::Release, flow as u32);
+    }
+}
+
+/// Pacing may let a sender's next segment out.
+fn has_turn(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    net.events += 1;
     let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
-    t.release_at = Time::NEVER;
+    if let Some(turn) = &mut t.turn {
+        turn.at = Time::NEVER;
+    }
     let due = t.sender.timers().at(Timer::Release);
     if due <= now {
         with_sender(net, flows, now, flow, |s, wire| s.on_timer(now, wire));
     } else if due != Time::NEVER {
-        t.release_at = due;
-        net.sched.push(due, Kind::Release, flow as u32);
+        waits_for_turn(net, t, flow as u32, due);
     }
+}
+
+/// Returns whether an ACK that comes to a flow's sender at `at` may be worked out now, once those
+/// before it are. The turns to send that the sender has until then are.
+#[inline(always)]
+pub(crate) fn foresees_ack(net: &mut Network, flows: &mut [Flow], flow: usize, at: Time) -> bool {
+    let until = net.acks_foreseen_until;
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return false };
+    if at >= until || (t.turn.is_some() && !has_turns_before(net, flows, flow, at, until)) {
+        return false;
+    }
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return false };
+    t.foresees(at, until, &mut net.events)
+}
+
+/// Works out the turns that a sender has before `at`. Returns whether they are all that it has until
+/// then.
+#[inline(never)]
+fn has_turns_before(
+    net: &mut Network,
+    flows: &mut [Flow],
+    flow: usize,
+    at: Time,
+    until: Time,
+) -> bool {
+    let present = net.sched.present();
+    let all = loop {
+        let FlowKind::Tcp(t) = &mut flows[flow].kind else { break false };
+        let Some(turn) = t.turn.as_deref().copied() else { break true };
+        if turn.at >= at {
+            break turn.at > at;
+        }
+        if !t.foresees(turn.at, until, &mut net.events) {
+            break false;
+        }
+        net.sched.begin_as_of(turn.since, turn.at);
+        let due = t.sender.timers().at(Timer::Release);
+        if due <= turn.at {
+            has_turn(net, flows, turn.at, flow);
+        } else {
+            // It was put off. The event in the queue still comes before.
+            net.events += 1;
+            let since = net.sched.present();
+            if let Some(turn) = &mut t.turn {
+                (turn.at, turn.since) = (due, since);
+            }
+        }
+    };
+    net.sched.go_back(present);
+    all
 }
 
 /// A sender's timer may be due.
 pub(crate) fn timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
     let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
-    if t.passed_over == now {
-        t.passed_over = Time::NEVER;
-        return net.sched.push(t.moves_to, Kind::Timer, flow as u32);
+    if let Some(passed) = t.passed.as_mut().filter(|passed| passed.first == now) {
+        passed.first = Time::NEVER;
+        let [before, last] = passed.last;
+        if last != now {
+            net.sched.begin(last, before);
+        }
+        net.sched.push(passed.moves_to, Kind::Timer, flow as u32);
+        return net.sched.go_on();
     }
     if t.timer_at != now {
         return; // overtaken by an earlier one

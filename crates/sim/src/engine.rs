@@ -485,8 +485,8 @@ impl Engine {
             hosts.iter_mut().flat_map(|h| [&mut h.up, &mut h.down]).for_each(Pipe::watch);
         }
         let one_way = || Box::new(OneWay::new(c.flows.len(), window, end));
-        let inbox = |(i, link)| Inbox::new(c, i, link, foresees);
-        let inboxes = links.iter().enumerate().map(inbox).collect();
+        let inbox = |i| Inbox::new(c, i, foresees);
+        let inboxes = (0..links.len()).map(inbox).collect();
         let (shift, slots) = geometry(c);
         let net = Network {
             sched: Scheduler::new(shift, slots),

@@ -57,7 +57,8 @@ pub(crate) struct Tcp {
     /// The same of segments at a host that may hold ACKs back.
     pub(crate) segments: EventLine,
     pub(crate) timer_at: Time,
-    pub(crate) release_at: Time,
+    /// Where the sender is paced, its next turn to send.
+    pub(crate) turn: Option<Box<Turn>>,
     /// ACKs before this may be worked out ahead of time: until then nothing but ACKs and the timer
     /// touches the sender, and nobody else sends from its host.
     pub(crate) undisturbed_until: Time,
@@ -78,13 +79,42 @@ pub(crate) struct Tcp {
     pub(crate) acked_before: i64,
     /// When the present transfer began, or a long one will begin.
     pub(crate) began: Time,
-    /// When an event of the timer comes that has been passed over, and for when it schedules the
-    /// next one then. [`Time::NEVER`]: there is none. See [`Tcp::foresees`].
-    pub(crate) passed_over: Time,
-    pub(crate) moves_to: Time,
+    /// Events of the timer that were passed over, once there were any. See [`Tcp::foresees`].
+    pub(crate) passed: Option<Box<Passed>>,
     /// What had been counted when the measured window began; from its end on, what was counted in
     /// it. `None`: nothing.
     pub(crate) window: Option<Box<Snapshot>>,
+}
+
+/// When a paced sender looks next whether its pace lets a segment out. That needs an event only if
+/// the time comes before it is worked out: with an ACK that comes later, it is worked out ahead.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn {
+    /// [`Time::NEVER`]: nothing waits.
+    pub(crate) at: Time,
+    /// What was worked out when that was settled.
+    pub(crate) since: Present,
+    /// For when an event stands in the queue: then or earlier.
+    pub(crate) event_at: Time,
+}
+
+impl Turn {
+    /// Nothing waits.
+    pub(crate) const NONE: Turn =
+        Turn { at: Time::NEVER, since: Present::NONE, event_at: Time::NEVER };
+}
+
+/// Events of a sender's timer that were passed over: each would have done nothing but schedule the
+/// next one. The first of them stands in the queue, and schedules the one behind the last when it
+/// comes.
+#[derive(Clone, Copy)]
+pub(crate) struct Passed {
+    /// When the first comes; [`Time::NEVER`]: there is none.
+    pub(crate) first: Time,
+    /// When the last two would have come; the same twice where there is one.
+    pub(crate) last: [Time; 2],
+    /// For when the last one schedules the next.
+    pub(crate) moves_to: Time,
 }
 
 /// Counters at an end of the measured window, or within it.
@@ -237,7 +267,7 @@ impl Tcp {
             last_bytes: p.segment_bytes(),
             last: i64::MAX,
             timer_at: Time::NEVER,
-            release_at: Time::NEVER,
+            turn: None,
             undisturbed_until: match app {
                 // The end of a transfer is an event for others as well.
                 TcpApp::Web(_) | TcpApp::Browser(_) | TcpApp::Video(_) => Time::ZERO,
@@ -251,8 +281,7 @@ impl Tcp {
             acked_before: 0,
             window: None,
             began: Time::ZERO,
-            passed_over: Time::NEVER,
-            moves_to: Time::NEVER,
+            passed: None,
             bytes: None,
         }
     }
@@ -304,11 +333,11 @@ impl Tcp {
     }
 
     /// Returns whether an ACK that comes at `at` may be worked out now, once those before it are.
-    /// Nobody looks at the senders before `until`.
+    /// Nobody looks at the senders before `until`. What is passed over counts in `events`.
     #[inline]
-    pub(crate) fn foresees(&mut self, at: Time, until: Time) -> bool {
-        at < until.min(self.undisturbed_until).min(self.release_at)
-            && (at < self.timer_at || self.passes_over(at))
+    pub(crate) fn foresees(&mut self, at: Time, until: Time, events: &mut u64) -> bool {
+        at < until.min(self.undisturbed_until)
+            && (at < self.timer_at || self.passes_over(at, events))
     }
 
     /// When the sender's timers expire, except for pacing's. That has an event of its own: one for
@@ -323,14 +352,22 @@ impl Tcp {
     /// that event will do nothing but move on to the deadline that holds now, before the ACK: it
     /// can be passed over. The timer then stands where it will be moved to.
     #[inline(never)]
-    fn passes_over(&mut self, at: Time) -> bool {
+    fn passes_over(&mut self, at: Time, events: &mut u64) -> bool {
         let due = self.slow_timer();
-        if due == Time::NEVER || due <= at || at == self.timer_at || self.passed_over != Time::NEVER
-        {
+        if due == Time::NEVER || due <= at || at == self.timer_at {
             return false;
         }
-        self.passed_over = self.timer_at;
-        self.moves_to = due;
+        let none = Passed { first: Time::NEVER, last: [Time::NEVER; 2], moves_to: Time::NEVER };
+        let passed = self.passed.get_or_insert_with(|| Box::new(none));
+        if passed.first == Time::NEVER {
+            (passed.first, passed.last) = (self.timer_at, [self.timer_at; 2]);
+        } else if passed.moves_to == self.timer_at {
+            passed.last = [passed.last[1], self.timer_at];
+            *events += 1; // it has none of its own
+        } else {
+            return false; // an earlier one has overtaken them
+        }
+        passed.moves_to = due;
         self.timer_at = due;
         true
     }

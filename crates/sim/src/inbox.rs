@@ -13,15 +13,16 @@
 //! the link's delay, too. Arrivals and services are taken in by the time and the order that they
 //! would have had in the event queue.
 
+use crate::aside::Aside;
 use crate::config::Config;
 use crate::sched::{Event, Origin};
 use penstock_queue::{AqmConfig, Link, LinkConfig, Ring};
 use penstock_units::{Duration, Time};
 
 /// A packet is sorted in if it belongs within the last `NEAR` places. One that belongs further
-/// ahead gets an event of its own, as do most of those that are sent before a pace lets them go.
-/// When the event comes, the packet waits here for the others all the same, if it can.
-const NEAR: usize = 16;
+/// ahead, as do most of those that are sent before a pace lets them go, is set aside until the link
+/// takes in what comes then ([`crate::aside`]).
+pub(crate) const NEAR: usize = 16;
 /// An inbox pays from this many packets per link delay.
 const WORTH: u64 = 8;
 /// The most packets that it is emptied after, while they are in the processor's cache.
@@ -32,7 +33,7 @@ const BATCH: u64 = 128;
 #[derive(Clone)]
 #[repr(C, align(64))]
 pub(crate) struct Inbox {
-    /// Arrivals from other links, and those that had an event of their own.
+    /// Arrivals from other links, those that were set aside, and those that had an event of their own.
     links: Line,
     /// The first arrival or service that is waited for. [`Time::NEVER`] while there is nothing.
     first: Time,
@@ -44,12 +45,12 @@ pub(crate) struct Inbox {
     service: Event,
     /// The link takes in what has come then: its patience with the first one ends.
     call: Time,
-    /// How much longer it may wait, at the most, where packets wait in front of the link.
-    more: Duration,
-    /// The same of a lazy link, whatever the link is now.
+    /// How much longer it may wait, at the most, where packets wait in front of a lazy link.
     longer: Duration,
-    /// When the link's transmitter will be free, as the link said when it last took something in.
+    /// When a lazy link's transmitter will be free, as the link said when it last took something in.
     busy_until: Time,
+    /// Arrivals that belong too far ahead to be sorted in, once there were any.
+    aside: Option<Box<Aside>>,
 }
 
 #[cfg(target_pointer_width = "64")]
@@ -70,14 +71,22 @@ impl Line {
         Line { events: Ring::new(Event::FIRST), first: Self::EMPTY }
     }
 
-    /// Takes an arrival, unless it belongs too far ahead.
+    /// Takes an arrival, unless it belongs more than `near` places ahead.
     #[inline(always)]
-    fn insert(&mut self, event: Event) -> bool {
-        let taken = self.events.insert(event, NEAR);
+    fn insert(&mut self, event: Event, near: usize) -> bool {
+        let taken = self.events.insert(event, near);
         if taken && event.instant() < self.first {
             self.first = event.instant();
         }
         taken
+    }
+
+    /// Takes arrivals that are in order.
+    fn merge(&mut self, events: &[Event]) {
+        if let Some(first) = events.first() {
+            self.events.merge(events);
+            self.first = self.first.min(first.instant());
+        }
     }
 
     /// Takes the first arrival out. Returns also the one behind it.
@@ -91,7 +100,7 @@ impl Line {
 
 impl Inbox {
     /// The inbox of link `i`, which stays empty unless the run `foresees`.
-    pub(crate) fn new(c: &Config, i: usize, link: &Link, foresees: bool) -> Self {
+    pub(crate) fn new(c: &Config, i: usize, foresees: bool) -> Self {
         let l = &c.links[i];
         let packet = Duration::from_secs_f64(12_000.0 / l.rate.as_bps() as f64);
         let custom = |l: &LinkConfig| matches!(l.aqm, AqmConfig::User(_));
@@ -100,43 +109,55 @@ impl Inbox {
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
         let longer = Duration::from_ticks(batch.as_ticks() - patience.as_ticks());
-        let more = if link.is_eager() { Duration::ZERO } else { longer };
         Inbox {
             links: Line::new(),
             hosts: Line::new(),
             service: Event::LAST,
             patience,
             longer,
-            more,
             busy_until: Time::ZERO,
+            aside: None,
             first: Time::NEVER,
             call: Time::NEVER,
         }
     }
 
-    /// Takes an arrival. Returns false where it needs an event of its own.
-    #[inline]
-    pub(crate) fn take(&mut self, event: Event, from: Origin) -> bool {
+    /// Takes an arrival, and sorts it in within the last `near` places, or sets it aside. Returns
+    /// false where it needs an event of its own.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, event: Event, from: Origin, near: usize) -> bool {
         let line = match from {
             Origin::Host => &mut self.hosts,
             Origin::Link(_) => &mut self.links,
         };
-        self.patience != Duration::ZERO && line.insert(event)
+        self.patience != Duration::ZERO && (line.insert(event, near) || self.set_aside(event))
+    }
+
+    #[inline(never)]
+    fn set_aside(&mut self, event: Event) -> bool {
+        let patience = self.patience;
+        self.aside.get_or_insert_with(|| Box::new(Aside::new(patience))).put(event)
+    }
+
+    /// What was set aside and goes before `bound` takes its place among the others.
+    #[inline]
+    pub(crate) fn gather(&mut self, bound: &Event) {
+        if let Some(aside) = &mut self.aside {
+            self.links.merge(aside.take_before(bound));
+        }
     }
 
     /// Takes an arrival whose event has come. Those come in order, whatever hosts have sent ahead
     /// of time.
     #[inline]
     pub(crate) fn take_late(&mut self, event: Event) -> bool {
-        self.links.insert(event)
+        self.links.insert(event, NEAR)
     }
 
     /// The first arrival.
     fn next(&self) -> Option<&Event> {
-        match (self.hosts.events.get(0), self.links.events.get(0)) {
-            (Some(host), Some(link)) => Some(host.min(link)),
-            (host, link) => host.or(link),
-        }
+        let aside = self.aside.as_ref().and_then(|aside| aside.first());
+        self.heads().chain(aside).min()
     }
 
     /// Returns whether another link's arrival goes first where both sides have one at the same
@@ -157,7 +178,8 @@ impl Inbox {
 
     /// The number of arrivals in it.
     pub(crate) fn arrivals(&self) -> usize {
-        self.hosts.events.len() + self.links.events.len()
+        let aside = self.aside.as_ref().map_or(0, |aside| aside.len());
+        self.hosts.events.len() + self.links.events.len() + aside
     }
 
     /// Returns whether it keeps what happens at the link. Otherwise that needs events of its own.
@@ -195,7 +217,7 @@ impl Inbox {
     /// took something in.
     fn earlier(&mut self, at: Time) -> Option<Time> {
         let waits = self.busy_until.max(at).since(at);
-        let due = at + self.patience + waits.min(self.more);
+        let due = at + self.patience + waits.min(self.longer);
         (due < self.call).then(|| {
             self.call = due;
             due
@@ -209,16 +231,15 @@ impl Inbox {
         }
         // It is served again when something comes.
         self.service = Event::LAST;
-        self.more = if link.is_eager() { Duration::ZERO } else { self.longer };
         (self.first, self.call) = (Time::NEVER, Time::NEVER);
-        self.call_again(link.busy_until())
+        self.call_again(link)
     }
 
-    /// Returns when the link, whose transmitter will be free at `free`, is to take in what is left.
-    pub(crate) fn call_again(&mut self, free: Time) -> Option<Time> {
+    /// Returns when the link is to take in what is left.
+    pub(crate) fn call_again(&mut self, link: &Link) -> Option<Time> {
         self.hosts.events.relax();
         self.links.events.relax();
-        self.busy_until = free;
+        self.busy_until = if link.is_eager() { Time::ZERO } else { link.busy_until() };
         let first = self.next().copied().unwrap_or(Event::LAST).min(self.service);
         if first == Event::LAST {
             return None;

@@ -6,6 +6,7 @@
 
 mod access;
 mod apps;
+mod aside;
 mod batch;
 mod browser;
 mod config;

@@ -3,7 +3,7 @@
 
 use crate::flow::{Flow, FlowKind, TcpApp};
 use crate::host::Host;
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, NEAR};
 use crate::line::Held;
 use crate::log::PacketLog;
 use crate::one_way::OneWay;
@@ -72,7 +72,6 @@ impl Network {
 
     /// The packet at `index` may leave its host at `at`, which is to come. Apart, as what follows a
     /// pace alone: inlined, it keeps registers from what all senders do.
-    #[cold]
     #[inline(never)]
     fn send_later(&mut self, at: Time, host: u32, index: u32) {
         if self.hosts[host as usize].shared() {
@@ -82,7 +81,13 @@ impl Network {
             // What others send meanwhile goes first.
             return self.sched.push(at, Kind::Departure, index);
         }
-        self.send_up(at, host, index);
+        let p = &self.packets.items[index as usize];
+        let link = self.routes.at(p.route, p.hop);
+        match self.hosts[host as usize].up.send_at_once(at, p.bytes) {
+            None => self.up_slowly(at, host, index),
+            // Most of it belongs far ahead of what others have sent.
+            Some(at) => self.expect_among::<0>(at, link, Origin::Host, index),
+        }
     }
 
     /// The time has come at which the packet at `index` may leave its host.
@@ -167,11 +172,17 @@ impl Network {
     /// `at`.
     #[inline(always)]
     pub(crate) fn expect(&mut self, at: Time, link: u32, from: Origin, index: u32) {
+        self.expect_among::<NEAR>(at, link, from, index);
+    }
+
+    /// The same, where it is sorted in within the last `NEAR` places.
+    #[inline(always)]
+    fn expect_among<const NEAR: usize>(&mut self, at: Time, link: u32, from: Origin, index: u32) {
         let event = self.sched.arrival(at, from, index);
         let Some(inbox) = self.inboxes.get_mut(link as usize) else {
             return self.sched.add(event);
         };
-        if !inbox.take(event, from) {
+        if !inbox.take(event, from, NEAR) {
             return self.sched.add(event);
         }
         if let Some(due) = inbox.call(at) {

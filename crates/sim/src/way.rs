@@ -172,7 +172,7 @@ impl Network {
         }
         if brings_ack {
             if let FlowKind::Tcp(t) = &mut flows[flow as usize].kind {
-                if t.acks.is_empty() && t.foresees(at, self.acks_foreseen_until) {
+                if t.acks.is_empty() && ends::foresees_ack(self, flows, flow as usize, at) {
                     self.events += 1;
                     self.sched.begin(at, now);
                     ends::ack(self, flows, at, index);
@@ -229,7 +229,7 @@ impl Network {
     pub(crate) fn acks_behind(&mut self, flow: usize, flows: &mut [Flow]) {
         while let FlowKind::Tcp(t) = &mut flows[flow].kind {
             let Some(next) = t.acks.step(&mut self.held) else { return };
-            if !t.foresees(next.time(), self.acks_foreseen_until) {
+            if !ends::foresees_ack(self, flows, flow, next.time()) {
                 return self.sched.add(next);
             }
             self.events += 1;
