@@ -136,6 +136,8 @@ pub(crate) struct Connection {
     pub(crate) stopped: bool,
     /// Somebody paces segments, or they leave in bursts.
     pub(crate) paced: bool,
+    /// The window's pace does, and not the control.
+    pub(crate) window_paces: bool,
     /// Nobody does, nobody holds them back otherwise, no record is kept of them, and they have no
     /// timestamps: one question for each segment instead of four.
     pub(crate) plain: bool,
@@ -179,6 +181,7 @@ impl Connection {
         let phase = Duration::from_nanos((phase * p.rtt.tick.as_nanos() as f64) as u64);
         let control = Control::new(&p.control);
         let paced = control.paces() || p.pacing.by_window() || p.pacing.max_rate.is_some();
+        let window_paces = p.pacing.by_window() && !control.paces();
         let hystart = Watch::new(p.hystart.hystart, paced, p.segment_bytes());
         let records = records || control.records() || hystart.is_some();
         let bursts = Bursts::new(&p.pacing.keys);
@@ -223,6 +226,7 @@ impl Connection {
             waits_for_timer: false,
             stopped: false,
             paced,
+            window_paces,
             plain: !paced && !records && p.send_overhead == Duration::ZERO && !p.timestamps,
             heard,
             attends: heard,
@@ -350,7 +354,6 @@ impl Connection {
 
     /// Keeps account of the window's use, now that all was sent that may be. `open`: nothing is
     /// being repaired.
-    #[cold]
     #[inline(never)]
     pub(crate) fn account(&mut self, now: Time, open: bool) {
         let in_flight = self.log.as_ref().map_or(self.flight() as u64, |log| log.in_flight());

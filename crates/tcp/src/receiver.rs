@@ -291,7 +291,7 @@ impl Receiver {
     #[inline]
     fn makes_room(&mut self, now: Time, before: i64) {
         if let Some(room) = self.special.as_mut().and_then(|own| own.room.as_mut()) {
-            let end = self.ooo.iter().map(|b| b.right).max().unwrap_or(self.next);
+            let end = if self.ooo.is_empty() { self.next } else { self.high };
             room.data(now, before, self.next, end);
         }
     }

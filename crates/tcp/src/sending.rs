@@ -79,7 +79,6 @@ impl Connection {
     }
 
     // Apart, as what follows: what few senders do keeps registers from what all do.
-    #[cold]
     #[inline(never)]
     fn starts_to_wait(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
         if !force && self.p.send_overhead != Duration::ZERO {
@@ -107,16 +106,18 @@ impl Connection {
 
     /// Returns the time from one segment to the next, where the control or the user paces them:
     /// the longer of the two.
+    #[inline]
     pub(crate) fn gap(&self) -> Option<Duration> {
-        let pace = if self.p.pacing.by_window() && !self.control.paces() {
-            self.window_gap()
-        } else {
-            self.control.pacing(&self.window)
-        };
-        pace.max(self.p.least_gap())
+        let pace =
+            if self.window_paces { self.window_gap() } else { self.control.pacing(&self.window) };
+        match self.p.pacing.max_rate {
+            None => pace,
+            Some(_) => pace.max(self.p.least_gap()),
+        }
     }
 
     /// Returns the time from one segment to the next at the pace of the window.
+    #[inline(never)]
     fn window_gap(&self) -> Option<Duration> {
         let srtt = self.rtt.srtt(&self.p.rtt)?;
         Some(self.p.pacing.keys.of_window(&self.window, self.flight(), srtt))
