@@ -188,6 +188,7 @@ impl Connection {
         let paced = paced || bursts.is_some();
         let heard = control.watches() || records || p.timestamps;
         let accounts = p.idle_restart || p.window_validation == Validation::Linux;
+        let accounts = accounts && control.minds_use();
         Connection {
             highest_ack: -1,
             last_ack: -1,

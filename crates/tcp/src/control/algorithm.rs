@@ -262,6 +262,9 @@ pub(crate) trait CongestionControl: Sized {
     /// Such a control needs `recovery = "rack"`.
     const FULL: bool = false;
 
+    /// Whether it asks if the window limits sending ([`Growth::used`], [`Steered::window_limited`]).
+    const MINDS_USE: bool = true;
+
     /// Returns the control of a connection that has sent nothing.
     fn new(p: &Self::Params) -> Self;
 

@@ -521,6 +521,7 @@ impl CongestionControl for Bbr {
     const FULL: bool = true;
     const RECORDS: bool = true;
     const PACES: bool = true;
+    const MINDS_USE: bool = false;
 
     fn new(p: &BbrParams) -> Self {
         Bbr {

@@ -183,6 +183,14 @@ macro_rules! controls {
                 }
             }
 
+            /// Whether it asks if the window limits sending.
+            pub(crate) fn minds_use(&self) -> bool {
+                match self {
+                    Control::Reno(_) => true,
+                    $( Control::$name(_) => $module::$name::MINDS_USE, )*
+                }
+            }
+
             /// Whether a record of each segment under way is kept for it.
             pub(crate) fn records(&self) -> bool {
                 match self {
