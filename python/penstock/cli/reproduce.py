@@ -32,7 +32,7 @@ from penstock.runs.execute import cores
     help="Only this exhibit and its claims, or this claim: amecn.fig9.",
 )
 @options.seeds(
-    "Runs of every case [default: 10, then up to 200 until a claim is decided; levels: 5, then up to 10].",
+    "Runs of every case [default: 10, then up to 200 until a claim is decided; levels: 10, then up to 20].",
     None,
     click.IntRange(min=1),
 )

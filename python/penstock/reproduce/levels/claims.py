@@ -21,7 +21,7 @@ from penstock.reproduce.levels.measured import (
     moderate_share,
     per_flow_ratio,
 )
-from penstock.reproduce.levels.values import LONG, MOST, at_each, middle, percent_more, versus_at_places
+from penstock.reproduce.levels.values import at_each, middle, percent_more, versus_at_places
 from penstock.reproduce.measures import DELAY, LOSS, Measure
 from penstock.reproduce.model import Claim, Numbers
 from penstock.reproduce.runs import Labels, Runs
@@ -31,7 +31,8 @@ AGAINST = {
     "MECN": "RED",
     "AMECN": "RED",
     "AMECN repaired": "RED",
-    "SCE": "CoDel",
+    "SCE, CUBIC": "CoDel",
+    "SCE, Reno": "CoDel",
     "DualPI2, Prague": "CoDel",
     "Step, Prague": "CoDel",
     "Step, DCTCP": "CoDel",
@@ -62,7 +63,6 @@ def asked_at_places() -> Iterator[Claim]:
                 cases=signals.places(name),
                 values=middle(at_each("place", measure.quantity, measure.scale, aqm=name)),
                 rule=None,
-                most=LONG,
             )
     yield Claim(
         key="places.moderate",
@@ -74,7 +74,6 @@ def asked_at_places() -> Iterator[Claim]:
         cases=signals.places("MECN"),
         values=at_each("place", moderate_share, 100),
         rule=None,
-        most=LONG,
     )
     for ours, theirs in (*AGAINST.items(), ("MECN", "CoDel")):
         for what, measure, rule in (("delay", DELAY, Below()), ("goodput", GOODPUT, Above(-1.0))):
@@ -85,7 +84,6 @@ def asked_at_places() -> Iterator[Claim]:
                 paper_value="asked",
                 of="project",
                 rule=rule,
-                most=LONG,
             )
 
 
@@ -103,7 +101,7 @@ _EQUAL = {"delay": "a lower delay at equal use of the link", "used": "more use o
 
 def asked_of_the_plane() -> Iterator[Claim]:
     """Yields delay at equal use, and use at equal delay, where two curves share a range."""
-    for ours, theirs in (("MECN", "RED"), ("AMECN repaired", "RED"), ("MECN", "CoDel"), ("SCE", "CoDel")):
+    for ours, theirs in (("MECN", "RED"), ("AMECN repaired", "RED"), ("MECN", "CoDel"), ("SCE, CUBIC", "CoDel")):
         for place in signals.PLANE:
             for what, x, y, rule in (("delay", USED, DELAY, Below()), ("used", DELAY, USED, Above())):
                 yield Claim(
@@ -117,7 +115,6 @@ def asked_of_the_plane() -> Iterator[Claim]:
                     cases=at.Plane((ours, theirs), (place,)),
                     values=_between(x, y, ours, theirs),
                     rule=rule,
-                    most=MOST,
                 )
 
 
@@ -149,7 +146,6 @@ def asked_of_changes() -> Iterator[Claim]:
                     paper_value="asked",
                     of="project",
                     rule=rule,
-                    most=MOST,
                 )
 
 
@@ -167,7 +163,6 @@ def asked_at_home() -> Iterator[Claim]:
                 cases=at.AtHome((name,)),
                 values=of_one_case(measure.quantity, measure.scale),
                 rule=None,
-                most=MOST,
             )
 
 
@@ -189,7 +184,6 @@ def asked_of_crowds() -> Iterator[Claim]:
                     cases=at.Crowd((new,), (queue,), (neighbour,)),
                     values=at_each("part", per_flow_ratio),
                     rule=Within(0.5, 2.0),
-                    most=MOST,
                 )
     for new in at.NEW:
         for queue in ("CoDel", "its own"):
@@ -204,7 +198,6 @@ def asked_of_crowds() -> Iterator[Claim]:
                 cases=at.Pairs((new,), queues=(queue,)),
                 values=at_each("rate", per_flow_ratio),
                 rule=Within(0.5, 2.0),
-                most=MOST,
             )
 
 
@@ -223,7 +216,6 @@ def asked_where_hidden() -> Iterator[Claim]:
                     cases=at.OVER_SITUATIONS.only(name, at=(path,)),
                     values=of_one_case(measure.quantity, measure.scale),
                     rule=None,
-                    most=MOST,
                 )
 
 
@@ -251,7 +243,6 @@ def asked_of_the_second_level() -> Iterator[Claim]:
                     paper_value="asked",
                     of="project",
                     rule=rule,
-                    most=MOST,
                 )
         for name in at.FOLDED_AT:
             place = signals.PLACES[name]
@@ -266,19 +257,24 @@ def asked_of_the_second_level() -> Iterator[Claim]:
                 cases=at.Folded((control,), (name,)),
                 values=beside_one_level,
                 rule=Above(),
-                most=MOST,
             )
-    ramp = Comparison(cases=at.WITHOUT_RAMP, ours=at.RAMP[0], theirs=at.RAMP[1], series="ramp", along="place")
-    for what, measure, rule in (("delay", DELAY, Below()), ("goodput", GOODPUT, Above(-1.0))):
-        yield ramp.percent(
-            measure,
-            key=f"ramp.{what}",
-            text=f"The ramp gives SCE's senders {_BETTER[what]} at each place.",
-            paper_value="asked",
-            of="project",
-            rule=rule,
-            most=MOST,
-        )
+    yield from asked_of_the_ramp()
+
+
+def asked_of_the_ramp() -> Iterator[Claim]:
+    """Yields what SCE's second level buys its senders."""
+    for window in at.WINDOWS:
+        cases = at.Ramped((window,))
+        versus = Comparison(cases=cases, ours=at.RAMP[0], theirs=at.RAMP[1], series="ramp", along="place")
+        for what, measure, rule in (("delay", DELAY, Below()), ("goodput", GOODPUT, Above(-1.0))):
+            yield versus.percent(
+                measure,
+                key=f"ramp.{what}-{window.lower()}",
+                text=f"The ramp gives {window}-SCE {_BETTER[what]} at each place.",
+                paper_value="asked",
+                of="project",
+                rule=rule,
+            )
 
 
 def beside_one_level(runs: Runs) -> Numbers:
@@ -316,7 +312,6 @@ def asked_of_keys() -> Iterator[Claim]:
                         cases=at.Tuned((name,), (at.AS_IT_IS, knob)),
                         values=percent_more(quantity, {"aqm": name, "knob": knob, "way": way}, usual),
                         rule=None,
-                        most=MOST,
                     )
 
 

@@ -166,9 +166,13 @@ def show_crowd(runs: Runs) -> Figure:
     """Draws a panel for each new kind: the ratio of goodputs beside CUBIC over the part of the new kind."""
     with style.context():
         news = [str(x) for x in runs.labels("new")]
-        made = draw.figure(0.8 + 2.35 * len(news), 3.8)
-        axes = made.subplots(1, len(news), squeeze=False, sharey=True)[0]
-        for ax, new in zip(axes, news, strict=True):
+        columns = min(3, len(news))
+        rows = math.ceil(len(news) / columns)
+        made = draw.figure(0.8 + 2.6 * columns, 3.6 * rows)
+        grid = made.subplots(rows, columns, squeeze=False, sharey=True)
+        for ax in grid.flat[len(news) :]:
+            ax.set_axis_off()
+        for ax, new in zip(grid.flat, news, strict=False):
             part = runs.where(new=new, beside="CUBIC")
             queues = [str(x) for x in part.labels("queue")]
             looks = style.looks([queue.lower() for queue in queues])
@@ -181,7 +185,8 @@ def show_crowd(runs: Runs) -> Figure:
             ax.set(title=f"{new} beside CUBIC", xlabel=f"flows of {new} [%]")
             ax.set_xticks([10 * int(p) for p in part.labels("part")])
             ax.legend(loc="best")
-        axes[0].set_ylabel("goodput of a flow : of a neighbour")
+        for row in grid:
+            row[0].set_ylabel("goodput of a flow : of a neighbour")
     return made
 
 
@@ -207,7 +212,7 @@ def show_pairs(runs: Runs) -> Figure:
             where = "one CoDel queue, classic ECN" if queue == "CoDel" else "the new kind's own queue"
             ax.set(title=where, xlabel="rate [Mbit/s]")
         axes[0].set_ylabel("goodput : that of a CUBIC flow")
-        axes[1].legend(loc="upper left")
+        axes[0].legend(loc="lower left")
     return made
 
 
@@ -227,14 +232,15 @@ def show_folded(runs: Runs) -> Figure:
     """Draws a panel for each control and place: one level's cuts as a curve, the two levels as a mark."""
     with style.context():
         controls, held = (([str(x) for x in runs.labels(name)]) for name in ("tcp", "place"))
-        made = draw.figure(2.55 * len(held), 2.7 * len(controls))
+        made = draw.figure(2.8 * len(held), 2.9 * len(controls))
         grid = made.subplots(len(controls), len(held), squeeze=False)
         for row, control in zip(grid, controls, strict=True):
             for ax, place in zip(row, held, strict=True):
                 part = runs.where(tcp=control, place=place)
                 _fold(ax, part)
-                ax.set(title=f"{control}, {place}", xlabel=DELAY.axis)
+                ax.set(title=f"{control}\n{place}", xlabel=DELAY.axis)
             row[0].set_ylabel(GOODPUT.axis)
+        made.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return made
 
 
@@ -246,27 +252,18 @@ def _fold(ax: Axes, part: Runs) -> None:
     one, two = style.look(0), style.look(1)
     singles = {name: of for name, of in points.items() if name != at.TWO}
     xs, ys = zip(*[(1e3 * (d.mean or 0), 1e-6 * (g.mean or 0)) for d, g in singles.values()], strict=True)
-    ax.plot(xs, ys, color=one.colour, ls=one.line, marker=one.marker, ms=4)
+    ax.plot(xs, ys, color=one.colour, ls=one.line, marker=one.marker, ms=4, label="one level: what a mark takes")
     for name, x, y in zip(singles, xs, ys, strict=True):
         ax.annotate(name.split(", ")[1], (x, y), xytext=(4, -9), textcoords="offset points", color=one.colour)
     _cross(ax, *points[at.TWO], two.colour)
-    ax.annotate(
-        at.TWO,
-        (1e3 * (points[at.TWO][0].mean or 0), 1e-6 * (points[at.TWO][1].mean or 0)),
-        xytext=(-6, 6),
-        textcoords="offset points",
-        ha="right",
-        fontweight="bold",
-        color=two.colour,
-    )
-    ax.margins(0.15)
+    ax.margins(0.2)
 
 
 def _cross(ax: Axes, delay: Estimate, goodput: Estimate, colour: str) -> None:
     """Draws a mean with its two intervals."""
     x, y = 1e3 * (delay.mean or 0), 1e-6 * (goodput.mean or 0)
     dx, dy = ([[scale * each.below], [scale * each.above]] for each, scale in ((delay, 1e3), (goodput, 1e-6)))
-    ax.errorbar([x], [y], xerr=dx, yerr=dy, color=colour, marker="s", ms=6, lw=1.6, zorder=4)
+    ax.errorbar([x], [y], xerr=dx, yerr=dy, color=colour, marker="s", ms=6, lw=1.6, zorder=4, label=at.TWO)
 
 
 # ---- the exhibits
@@ -392,7 +389,7 @@ EXHIBITS = (
     Exhibit(
         key="ramp",
         title="SCE's queue and senders with the ramp, and without",
-        cases=at.WITHOUT_RAMP,
+        cases=at.Ramped(),
         show=ramp_table,
         caption=_INTERVALS,
     ),

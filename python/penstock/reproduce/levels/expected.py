@@ -9,7 +9,7 @@ from penstock.reproduce.comparisons import Comparison, of_one_case
 from penstock.reproduce.levels import scenarios as at
 from penstock.reproduce.levels import signals
 from penstock.reproduce.levels.measured import GOODPUT, JAIN, P99, USED, per_flow_ratio
-from penstock.reproduce.levels.values import LONG, MOST, at_each, percent_more, versus_at_places
+from penstock.reproduce.levels.values import at_each, percent_more, versus_at_places
 from penstock.reproduce.measures import DELAY, LOSS
 from penstock.reproduce.model import Claim, Rule
 
@@ -27,7 +27,6 @@ def expected_of_ecn() -> Iterator[Claim]:
         paper_value="fewer",
         place="RFC 8087, section 2.1",
         rule=Below(),
-        most=LONG,
     )
     yield versus_at_places("CoDel", "CoDel, drops").percent(
         GOODPUT,
@@ -37,7 +36,6 @@ def expected_of_ecn() -> Iterator[Claim]:
         paper_value="more",
         place="RFC 8087, section 2.1",
         rule=Above(-1.0),
-        most=LONG,
     )
 
 
@@ -58,7 +56,6 @@ def expected_of_l4s() -> Iterator[Claim]:
             cases=signals.places(l4s, at=FAST),
             values=at_each("place", measure.quantity, 1e3, aqm=l4s),
             rule=Below(most_ms),
-            most=LONG,
         )
     yield versus_at_places(l4s, "CoDel").difference(
         USED,
@@ -68,7 +65,6 @@ def expected_of_l4s() -> Iterator[Claim]:
         paper_value="as much",
         place="RFC 9332, abstract: without compromising link utilization",
         rule=Above(-2.0),
-        most=LONG,
     )
     yield versus_at_places(l4s, "CoDel").difference(
         LOSS,
@@ -78,31 +74,30 @@ def expected_of_l4s() -> Iterator[Claim]:
         paper_value="next to none",
         place="RFC 9330, section 1",
         rule=Below(0.01),
-        most=LONG,
     )
 
 
 def expected_of_sce_and_dctcp() -> Iterator[Claim]:
     """Yields what is expected of SCE at the places, and of DCTCP on a fast link."""
-    yield versus_at_places("SCE", "CoDel").difference(
-        DELAY,
-        key="places.sce-delay",
-        text="SCE's queue is shorter than CoDel's at each place: the mean delay.",
-        paper_value="shorter",
-        place="draft-morton-tsvwg-sce-04, section 1",
-        rule=Below(),
-        most=LONG,
-    )
-    yield versus_at_places("SCE", "CoDel").difference(
-        USED,
-        key="places.sce-used",
-        text="SCE uses what CUBIC's sawtooth leaves through CoDel: at least as much of the link at each place, less "
-        "one point.",
-        paper_value="almost all that is left",
-        place="J. Morton, ecn-sane, 10 July 2019",
-        rule=Above(-1.0),
-        most=LONG,
-    )
+    for window in at.WINDOWS:
+        versus = versus_at_places(f"SCE, {window}", "CoDel")
+        yield versus.difference(
+            DELAY,
+            key=f"places.sce-{window.lower()}-delay",
+            text=f"With {window}'s window SCE's queue is shorter than CoDel's at each place: the mean delay.",
+            paper_value="shorter",
+            place="draft-morton-tsvwg-sce-04, section 1",
+            rule=Below(),
+        )
+        yield versus.difference(
+            USED,
+            key=f"places.sce-{window.lower()}-used",
+            text=f"With {window}'s window SCE uses what CUBIC's sawtooth leaves through CoDel: at least as much of the "
+            "link at each place, less one point.",
+            paper_value="almost all that is left",
+            place="J. Morton, ecn-sane, 10 July 2019",
+            rule=Above(-1.0),
+        )
     one = "1 Gbit/s, 10 ms, 1 flow"
     yield versus_at_places("Step, DCTCP", "DropTail", [one]).percent(
         DELAY,
@@ -113,7 +108,6 @@ def expected_of_sce_and_dctcp() -> Iterator[Claim]:
         printed=-90.0,
         place="Alizadeh et al. 2010, abstract",
         rule=Below(-80.0),
-        most=LONG,
     )
     yield versus_at_places("Step, DCTCP", "DropTail", [one]).difference(
         USED,
@@ -122,7 +116,6 @@ def expected_of_sce_and_dctcp() -> Iterator[Claim]:
         paper_value="the same or better",
         place="Alizadeh et al. 2010, abstract",
         rule=Above(-1.0),
-        most=LONG,
     )
 
 
@@ -147,7 +140,6 @@ def expected_of_mecn() -> Iterator[Claim]:
             paper_value=value,
             place="Durresi et al. 2001 and 2007 (IPSJ), abstracts",
             rule=rule,
-            most=LONG,
         )
     yield versus_at_places("MECN", "RED", SEVERAL).difference(
         JAIN,
@@ -156,7 +148,6 @@ def expected_of_mecn() -> Iterator[Claim]:
         paper_value="better fairness",
         place="Durresi et al. 2001, abstract",
         rule=Above(),
-        most=LONG,
     )
 
 
@@ -167,8 +158,15 @@ _RATIOS: Sequence[tuple[str, tuple[str, str, int], str, float | None, Rule, str]
     ("prague-codel-10", ("Prague", "CoDel", 10), "7.5 : 1", 7.5, Within(3.75, 15), "heistp/sce-l4s-bakeoff 2019, 3"),
     ("prague-fq", ("Prague", "FQ-CoDel", 20), "1.03 : 1", 1.03, Within(0.9, 1.1), "heistp/l4s-tests 2020, scenario 1"),
     ("prague-dualpi2", ("Prague", "DualPI2, Prague", 20), "1 : 1", 1.0, Within(0.5, 2), "RFC 9332, section 1.4"),
-    ("sce-codel", ("SCE", "CoDel", 10), "1.5 : 1", 1.5, Within(1.0, 2.25), "heistp/sce-l4s-bakeoff 2019, 3"),
-    ("sce-own", ("SCE", "SCE", 10), "dominated by CUBIC", None, Below(0.5), "heistp/sce-l4s-bakeoff 2019, 1"),
+    ("sce-codel", ("Reno-SCE", "CoDel", 10), "1.5 : 1", 1.5, Within(1.0, 2.25), "heistp/sce-l4s-bakeoff 2019, 3"),
+    (
+        *("sce-own", ("Reno-SCE", "SCE, Reno", 10), "dominated by CUBIC", None),
+        *(Below(0.5), "heistp/sce-l4s-bakeoff 2019, 1"),
+    ),
+    (
+        *("cubic-sce-codel", ("CUBIC-SCE", "CoDel", 20), "indistinguishable", 1.0),
+        *(Within(1 / 1.5, 1.5), "heistp/sce-l4s-ect1 2020, Choosing input vs output"),
+    ),
 )
 
 
@@ -188,7 +186,6 @@ def expected_of_two() -> Iterator[Claim]:
             values=of_one_case(per_flow_ratio),
             rule=rule,
             printed=printed,
-            most=MOST,
         )
 
 
@@ -204,7 +201,6 @@ def expected_of_crowds() -> Iterator[Claim]:
         cases=at.Crowd(("Prague",), ("DualPI2, Prague",), ("CUBIC",)),
         values=at_each("part", per_flow_ratio),
         rule=Within(0.5, 2.0),
-        most=MOST,
     )
     for new in at.NEW:
         yield Claim(
@@ -217,7 +213,6 @@ def expected_of_crowds() -> Iterator[Claim]:
             cases=at.Crowd((new,), ("FQ-CoDel",), ("CUBIC",)),
             values=at_each("part", per_flow_ratio),
             rule=Within(0.9, 1.1),
-            most=MOST,
         )
 
 
@@ -233,7 +228,6 @@ def expected_of_changes() -> Iterator[Claim]:
         paper_value="stable sooner",
         place="Durresi et al. 2007 (IPSJ), abstract",
         rule=Below(),
-        most=MOST,
     )
     yield Claim(
         key="changes.l4s-loss",
@@ -246,23 +240,23 @@ def expected_of_changes() -> Iterator[Claim]:
         cases=at.OVER_CHANGES.only("DualPI2, Prague", at=("rate falls",)),
         values=of_one_case("loss_ratio", 100),
         rule=Below(0.1),
-        most=MOST,
     )
 
 
 def expected_of_senders() -> Iterator[Claim]:
     """Yields what is expected of senders without their signal, and of the cut for a mark."""
-    versus = Comparison(cases=at.Conventional(), ours="SCE's", theirs="classic", series="senders", along="place")
-    yield versus.percent(
-        GOODPUT,
-        key="ramp.conventional",
-        text="Through CoDel without a ramp SCE's senders deliver what classic ones deliver at each place: within five "
-        "percent.",
-        paper_value="indistinguishable",
-        place="heistp/sce-l4s-ect1 2020, Choosing input vs output",
-        rule=Within(-5.0, 5.0),
-        most=MOST,
-    )
+    for window in at.WINDOWS:
+        cases = at.Conventional(window)
+        versus = Comparison(cases=cases, ours="SCE's", theirs="classic", series="senders", along="place")
+        yield versus.percent(
+            GOODPUT,
+            key=f"ramp.conventional-{window.lower()}",
+            text=f"Through CoDel without a ramp {window}-SCE delivers what {window} with classic ECN delivers at each "
+            "place: within five percent.",
+            paper_value="indistinguishable",
+            place="heistp/sce-l4s-ect1 2020, Choosing input vs output",
+            rule=Within(-5.0, 5.0),
+        )
     prague = Comparison(cases=at.Bufferbloat(), ours="Prague", theirs="CUBIC", series="senders", along=None)
     yield prague.claim(
         key="hidden.prague-droptail",
@@ -273,7 +267,6 @@ def expected_of_senders() -> Iterator[Claim]:
         unit="% of that with CUBIC",
         values=percent_more("goodput_bps", {"senders": "Prague"}, {"senders": "CUBIC"}),
         rule=Within(-10.0, 10.0),
-        most=MOST,
     )
     milder = Comparison(
         cases=at.Folded(("Reno",), levels=(at.one_level(0.2), at.one_level(0.5))),
@@ -290,7 +283,6 @@ def expected_of_senders() -> Iterator[Claim]:
         paper_value="more",
         place="RFC 8511, section 3.1",
         rule=Above(),
-        most=MOST,
     )
 
 

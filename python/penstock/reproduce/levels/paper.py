@@ -9,15 +9,16 @@ from penstock.reproduce.levels.exhibits import EXHIBITS
 from penstock.reproduce.model import Opening, Paper
 
 UNSTATED = (
-    "Hosts are Linux's with CUBIC, except where a signal has a sender of its own: Prague, DCTCP, and SCE's CUBIC, "
-    "which takes parts of segments. Seeds are paired: all signals meet the same flows at the same times.",
+    "Hosts are Linux's with CUBIC, except where a signal has a sender of its own: Prague, DCTCP, and SCE's CUBIC "
+    "and Reno, which take parts of segments. Seeds are paired: all signals meet the same flows at the same times.",
     "Twelve places: every two of rate (5, 20, 100 Mbit/s, 1 Gbit/s), round trip (10, 50, 200 ms) and flows (1, 4, 50) "
     "meet in each of their values, in a third of the combinations. What only three of them together do is not seen.",
     "All aim at 5 ms, L4S and the step at 1 ms as their documents say. Buffers hold two products, or 100 ms; DropTail "
     "has one product, at least 20 packets.",
-    "Measured are 20 s after 16 to 35 s, at 1 Gbit/s 2 s after 10 s: what a flow has within its first minute, which on "
-    "long paths is not yet what it would have after an hour.",
-    "A quick run leaves links above 20 Mbit/s out.",
+    "Measured are 20 s after 16 to 35 s: what a flow has within its first minute, which on long paths is not yet what "
+    "it would have after an hour.",
+    "A quick run leaves out places and pairs above 20 Mbit/s, and of the crowds all but five flows beside five of "
+    "CUBIC; a claim about each place, rate or share is then about those that are left.",
 )
 
 PAPER = Paper(

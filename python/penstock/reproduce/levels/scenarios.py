@@ -24,17 +24,18 @@ from penstock.reproduce.levels.signals import (
     PRAGUE,
     QUICK_MBPS,
     RENO,
+    SCE_CUBIC,
     SCE_RENO,
     SIGNALS,
     UP_TO_100,
     WITH_DELAY,
     Place,
-    Quicker,
     at_place,
+    held,
     scenario,
 )
 from penstock.reproduce.model import Case, Settings
-from penstock.reproduce.readings import DEFAULT, Reading
+from penstock.reproduce.readings import Reading
 from penstock.reproduce.runs import Labels
 
 # ---- the plane: the delay that a discipline aims at, halved and doubled
@@ -47,7 +48,7 @@ def aimed(name: str, at: str, factor: float) -> ps.Scenario:
     """Returns a signal at a place with its delays times a factor."""
     signal, place = SIGNALS[name], PLACES[at]
     if factor == 1:
-        return at_place(name, at, DEFAULT)
+        return at_place(name, at)
     return scenario(place, signal.queue(factor), [{"flows": place.flows, **signal.sender}])
 
 
@@ -60,9 +61,7 @@ class Plane:
 
     def __call__(self, settings: Settings, reading: Reading) -> Iterator[Case]:
         """Yields the cases."""
-        for at in self.at:
-            if settings.quick and PLACES[at].rate_mbps > QUICK_MBPS:
-                continue
+        for at in held(settings, self.at):
             for name in self.names:
                 for factor in FACTORS:
                     yield Case({"aqm": name, "place": at, "factor": factor}, aimed(name, at, factor))
@@ -136,12 +135,13 @@ class AtHome:
 # ---- neighbours
 
 #: Senders of the new kinds, and who is beside them.
-NEW = {"MECN": MECN_CUBIC, "SCE": SCE_RENO, "Prague": PRAGUE, "DCTCP": DCTCP}
+NEW = {"MECN": MECN_CUBIC, "CUBIC-SCE": SCE_CUBIC, "Reno-SCE": SCE_RENO, "Prague": PRAGUE, "DCTCP": DCTCP}
 NEIGHBOURS = {"CUBIC": CUBIC, "Reno": RENO, "BBR": BBR}
 #: Queue → its signal. Each new kind meets its own queues, queues of classic ECN, and flow isolation.
 MEETS: Mapping[str, Sequence[str]] = {
     "MECN": ("MECN", "RED", "CoDel", "FQ-CoDel"),
-    "SCE": ("SCE", "CoDel", "FQ-CoDel"),
+    "CUBIC-SCE": ("SCE, CUBIC", "CoDel", "FQ-CoDel"),
+    "Reno-SCE": ("SCE, Reno", "CoDel", "FQ-CoDel"),
     "Prague": ("DualPI2, Prague", "Step, Prague", "RED", "PIE", "CoDel", "FQ-CoDel"),
     "DCTCP": ("Step, DCTCP", "CoDel", "FQ-CoDel"),
 }
@@ -172,12 +172,12 @@ class Crowd:
     parts: Sequence[int] = PARTS
 
     def __call__(self, settings: Settings, reading: Reading) -> Iterator[Case]:
-        """Yields the cases; a quick reproduction has CUBIC beside half of the flows alone."""
+        """Yields the cases; a quick reproduction has CUBIC beside half of the flows alone, whoever asks."""
         for new in self.news:
             for queue in self.queues or MEETS[new]:
                 for neighbour in self.neighbours:
                     for part in self.parts:
-                        if settings.quick and self.queues == () and (part != 5 or neighbour != "CUBIC"):
+                        if settings.quick and (part != 5 or neighbour != "CUBIC"):
                             continue
                         labels: Labels = {"new": new, "queue": queue_name(queue), "beside": neighbour, "part": part}
                         yield Case(labels, beside(new, queue, neighbour, part))
@@ -187,7 +187,13 @@ class Crowd:
 
 PAIR_MBPS = (5, 20, 50, 100, 200)
 #: Senders beside one CUBIC flow: in CoDel's queue with classic ECN, and in their own.
-PAIR_OWN = {"MECN": "MECN", "SCE": "SCE", "Prague": "DualPI2, Prague", "DCTCP": "Step, DCTCP"}
+PAIR_OWN = {
+    "MECN": "MECN",
+    "CUBIC-SCE": "SCE, CUBIC",
+    "Reno-SCE": "SCE, Reno",
+    "Prague": "DualPI2, Prague",
+    "DCTCP": "Step, DCTCP",
+}
 
 
 @cache
@@ -222,8 +228,9 @@ PUBLISHED = (
     ("Prague", "CoDel", 10),
     ("Prague", "FQ-CoDel", 20),
     ("Prague", "DualPI2, Prague", 20),
-    ("SCE", "CoDel", 10),
-    ("SCE", "SCE", 10),
+    ("CUBIC-SCE", "CoDel", 20),
+    ("Reno-SCE", "CoDel", 10),
+    ("Reno-SCE", "SCE, Reno", 10),
 )
 
 
@@ -241,7 +248,7 @@ class Published:
 
 # ---- paths that do not carry the signal
 
-BLIND = ("MECN", "SCE", "DualPI2, Prague", "Step, DCTCP", "CoDel")
+BLIND = ("MECN", "SCE, CUBIC", "DualPI2, Prague", "Step, DCTCP", "CoDel")
 SITUATIONS = ("understood", "classic hosts", "bleached", "no AQM")
 
 
@@ -317,9 +324,7 @@ class Folded:
     def __call__(self, settings: Settings, reading: Reading) -> Iterator[Case]:
         """Yields the cases. Above CUBIC's own cut one level takes no more."""
         for control in self.controls:
-            for at in self.at:
-                if settings.quick and PLACES[at].rate_mbps > QUICK_MBPS:
-                    continue
+            for at in held(settings, self.at):
                 for level in self.levels:
                     if control == "CUBIC" and level in LEVELS[4:]:
                         continue
@@ -328,41 +333,57 @@ class Folded:
 
 #: SCE's queue, and the same queue and senders without the ramp, so that CE is all there is.
 RAMP = ("with the ramp", "without")
-
-
-@cache
-def ramped(ramp: str, at: str, reading: Reading) -> ps.Scenario:
-    """Returns SCE's senders through CoDel with its ramp, and without."""
-    place = PLACES[at]
-    queue = _without_ramp() if ramp == RAMP[1] else SIGNALS["SCE"].queue()
-    return scenario(place, queue, [{"flows": place.flows, **SCE_RENO}])
+#: A window → SCE's sender with it, and the classic one.
+WINDOWS = {"CUBIC": (SCE_CUBIC, CUBIC), "Reno": (SCE_RENO, RENO)}
 
 
 def _without_ramp() -> dict[str, Any]:
-    queue = SIGNALS["SCE"].queue()
+    queue = SIGNALS["SCE, CUBIC"].queue()
     del queue["sce_ramp"]
     return queue
 
 
 @cache
-def conventional(senders: str, at: str, reading: Reading) -> ps.Scenario:
-    """Returns CoDel without a ramp under SCE's senders, and under Reno with classic ECN."""
+def ramped(window: str, ramp: str, at: str) -> ps.Scenario:
+    """Returns SCE's senders through CoDel with its ramp, and without."""
     place = PLACES[at]
-    sender = SCE_RENO if senders == "SCE's" else RENO
-    return scenario(place, _without_ramp(), [{"flows": place.flows, **sender}])
+    queue = _without_ramp() if ramp == RAMP[1] else SIGNALS["SCE, CUBIC"].queue()
+    return scenario(place, queue, [{"flows": place.flows, **WINDOWS[window][0]}])
+
+
+@cache
+def classic(window: str, at: str) -> ps.Scenario:
+    """Returns CoDel without a ramp under classic ECN."""
+    place = PLACES[at]
+    return scenario(place, _without_ramp(), [{"flows": place.flows, **WINDOWS[window][1]}])
+
+
+@dataclass(frozen=True, slots=True)
+class Ramped:
+    """SCE's senders of one window with the ramp and without, at the places up to 100 Mbit/s."""
+
+    windows: Sequence[str] = tuple(WINDOWS)
+
+    def __call__(self, settings: Settings, reading: Reading) -> Iterator[Case]:
+        """Yields the cases."""
+        for window in self.windows:
+            for at in held(settings, UP_TO_100):
+                for ramp in RAMP:
+                    yield Case({"window": window, "ramp": ramp, "place": at}, ramped(window, ramp, at))
 
 
 @dataclass(frozen=True, slots=True)
 class Conventional:
-    """SCE's senders and classic ones through CoDel without a ramp, at the places."""
+    """SCE's senders of one window and classic ones through CoDel without a ramp, at the same places."""
+
+    window: str
 
     def __call__(self, settings: Settings, reading: Reading) -> Iterator[Case]:
         """Yields the cases."""
-        grid = Grid(build=conventional, names=("SCE's", "classic"), along="place", values=UP_TO_100, series="senders")
-        yield from Quicker(grid)(settings, reading)
+        for at in held(settings, UP_TO_100):
+            yield Case({"senders": "SCE's", "place": at}, ramped(self.window, RAMP[1], at))
+            yield Case({"senders": "classic", "place": at}, classic(self.window, at))
 
-
-WITHOUT_RAMP = Quicker(Grid(build=ramped, names=RAMP, along="place", values=UP_TO_100, series="ramp"))
 
 # ---- sensitivity
 
@@ -381,7 +402,7 @@ KNOBS: Mapping[str, Sequence[tuple[str, str, Any, Any]]] = {
         ("interval", "aqm.interval", "0.25 s", "1 s"),
         ("mark_p", "aqm.mark_p", 0.2, 0.5),
     ),
-    "SCE": (
+    "SCE, CUBIC": (
         ("target", "aqm.target", "2.6 ms", "10 ms"),
         ("interval", "aqm.interval", "50 ms", "200 ms"),
         ("sce_ramp", "aqm.sce_ramp", "1.25 ms", "4.9 ms"),

@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import penstock as ps
-from penstock.reproduce.grids import Grid
 from penstock.reproduce.model import Case, Settings
 from penstock.reproduce.readings import Reading
 
@@ -23,7 +22,8 @@ Table: TypeAlias = Mapping[str, Any]
 CUBIC: Table = {"tcp": "cubic", "ecn": "classic"}
 DROPS: Table = {"tcp": "cubic", "ecn": "off"}
 MECN_CUBIC: Table = {"tcp": "cubic", "ecn": "mecn"}
-#: SCE's authors measured Reno's window.
+#: SCE takes parts of segments, which Linux's integers for CUBIC do not have.
+SCE_CUBIC: Table = {"tcp": "cubic", "cubic": "rfc", "ecn": "sce"}
 SCE_RENO: Table = {"tcp": "reno", "ecn": "sce"}
 DCTCP: Table = {"tcp": "dctcp", "ecn": "accecn"}
 PRAGUE: Table = {"tcp": "prague"}
@@ -57,6 +57,8 @@ class Signal:
 
 
 _RED = {"target_delay": TARGET_MS}
+_SCE: Table = {"kind": "codel", "ecn": True}
+_RAMP = {"target": TARGET_MS, "sce_ramp": TARGET_MS / 2}
 SIGNALS = {
     each.name: each
     for each in (
@@ -72,13 +74,8 @@ SIGNALS = {
         Signal("MECN", "mecn", {"kind": "mecn"}, MECN_CUBIC, _RED),
         Signal("AMECN", "mecn", {"kind": "amecn"}, MECN_CUBIC, _RED),
         Signal("AMECN repaired", "mecn", {"kind": "amecn", "mark_p": 0.2}, MECN_CUBIC, _RED),
-        Signal(
-            "SCE",
-            "sce",
-            {"kind": "codel", "ecn": True},
-            SCE_RENO,
-            {"target": TARGET_MS, "sce_ramp": TARGET_MS / 2},
-        ),
+        Signal("SCE, CUBIC", "sce", _SCE, SCE_CUBIC, _RAMP),
+        Signal("SCE, Reno", "sce", _SCE, SCE_RENO, _RAMP),
         Signal(
             "DualPI2, Prague",
             "l4s",
@@ -95,6 +92,9 @@ NAMES = tuple(SIGNALS)
 WITH_DELAY = tuple(name for name, each in SIGNALS.items() if each.delays)
 
 # ---- the places
+
+#: How long is measured, where it is not said.
+LENGTH_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +122,8 @@ class Place:
 
     @property
     def begin_s(self) -> float:
-        """When measuring begins: after a hundred round trips and some seconds, sooner where a second costs most."""
-        return 10.0 if self.rate_mbps >= 1000 else 15 + 0.1 * self.rtt_ms
-
-    @property
-    def length_s(self) -> float:
-        """How long is measured."""
-        return 2.0 if self.rate_mbps >= 1000 else 20.0
+        """When measuring begins: after a hundred round trips and some seconds."""
+        return 15 + 0.1 * self.rtt_ms
 
 
 RATES, TRIPS, FLOWS = (5, 20, 100, 1000), (10, 50, 200), (1, 4, 50)
@@ -176,18 +171,17 @@ def scenario(
     traffic: Sequence[Table],
     *,
     begin_s: float | None = None,
-    length_s: float | None = None,
+    length_s: float = LENGTH_S,
     **link: Any,
 ) -> ps.Scenario:
     """Returns long transfers, or what else `traffic` has, over a place's link.
 
-    begin_s, length_s: when measuring begins, and how long it takes, where it is not the place's.
+    begin_s, length_s: when measuring begins, where it is not the place's, and how long it takes.
     """
     begin = place.begin_s if begin_s is None else begin_s
-    length = place.length_s if length_s is None else length_s
     return _LINUX.set_all(
         {
-            "duration": f"{begin + length:g} s",
+            "duration": f"{begin + length_s:g} s",
             "measure": {"from": f"{begin:g} s"},
             "topology": network(place, aqm["kind"], **link),
             "aqm": dict(aqm),
@@ -197,26 +191,31 @@ def scenario(
 
 
 @cache
-def at_place(name: str, at: str, reading: Reading) -> ps.Scenario:
+def at_place(name: str, at: str) -> ps.Scenario:
     """Returns a signal at a place."""
     signal, place = SIGNALS[name], PLACES[at]
     return scenario(place, signal.queue(), [{"flows": place.flows, **signal.sender}])
 
 
-@dataclass(frozen=True, slots=True)
-class Quicker:
-    """Cases of a grid of places; a quick reproduction leaves fast links out."""
+def held(settings: Settings, places: Sequence[str]) -> list[str]:
+    """Returns the places that are run: a quick reproduction leaves fast links out."""
+    return [at for at in places if not settings.quick or PLACES[at].rate_mbps <= QUICK_MBPS]
 
-    grid: Grid
+
+@dataclass(frozen=True, slots=True)
+class AtPlaces:
+    """Signals at places."""
+
+    names: Sequence[str] = NAMES
+    at: Sequence[str] = tuple(PLACES)
 
     def __call__(self, settings: Settings, reading: Reading) -> Iterator[Case]:
         """Yields the cases."""
-        for case in self.grid(settings, reading):
-            place = PLACES[str(case.labels["place"])]
-            if not settings.quick or place.rate_mbps <= QUICK_MBPS:
-                yield case
+        for at in held(settings, self.at):
+            for name in self.names:
+                yield Case({"aqm": name, "place": at}, at_place(name, at))
 
 
-def places(*names: str, at: Sequence[str] | None = None) -> Quicker:
+def places(*names: str, at: Sequence[str] | None = None) -> AtPlaces:
     """Returns signals at places; all of both where none are given."""
-    return Quicker(Grid(build=at_place, names=names or NAMES, along="place", values=tuple(at or PLACES)))
+    return AtPlaces(names or NAMES, tuple(at or PLACES))

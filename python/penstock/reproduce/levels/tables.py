@@ -107,9 +107,11 @@ def hidden_table(runs: Runs) -> TableData:
 def ramp_table(runs: Runs) -> TableData:
     """Returns SCE's queue and senders with the ramp and without, at each place."""
     rows = []
-    for place in runs.labels("place"):
-        cells = [shown(runs, of, ramp=ramp, place=place) for of in (DELAY, USED) for ramp in at.RAMP]
-        rows.append([str(place), *cells])
+    for window in runs.labels("window"):
+        part = runs.where(window=window)
+        for place in part.labels("place"):
+            cells = [shown(part, of, ramp=ramp, place=place) for of in (DELAY, USED) for ramp in at.RAMP]
+            rows.append([f"{window}, {place}", *cells])
     heads = [f"{what}, {ramp}" for what in ("mean delay [ms]", "used [%]") for ramp in at.RAMP]
     return TableData(("", *heads), rows)
 

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from penstock.reproduce.comparisons import Comparison, Values
-from penstock.reproduce.levels import LOOKS, signals
+from penstock.reproduce.levels import signals
 from penstock.reproduce.model import Numbers
 from penstock.reproduce.runs import Labels, Quantity, Runs, bounds, within
-
-#: How many seeds a claim takes at most: the last look, or the first where runs are dear.
-LONG, MOST = LOOKS
 
 
 def at_each(along: str, quantity: Quantity, scale: float = 1.0, **labels: str | float | int) -> Values:
