@@ -164,7 +164,7 @@ def tables(results: Sequence[dict[str, Any]], cost: Mapping[str, float]) -> tupl
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit status."""
-    parser = pairs.parser("program.py", __doc__, [7, 8])
+    parser = pairs.parser("program.py", __doc__, [7, 8, 9, 10, 11])
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args(arguments)
 
