@@ -338,6 +338,7 @@ def test_a_capture_is_before_or_behind_the_queue(tmp_path: Path, backend: str) -
 
     rows, frames = look("bottleneck")
     assert marked(rows) == 0
+    assert len({row[4] for row in rows}) == len(rows), "frames that are read together have times of their own"
     assert len(rows) <= frames["received"] <= len(rows) + 10  # ARP beside it
     rows, frames = look("bottleneck:out")
     assert marked(rows) == frames["made_ce"] > 0

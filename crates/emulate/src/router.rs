@@ -294,8 +294,11 @@ impl Loop<'_> {
                 }
             }
             busy |= n == BATCH;
-            self.path.advance(now.min(MAX_TIME));
             for i in 0..if doors.open[at] { n } else { 0 } {
+                // Frames that were read together came one after another: a discipline that looks at
+                // the time between two arrivals must not see none.
+                let now = self.now();
+                self.path.advance(now.min(MAX_TIME));
                 let slot = self.path.take();
                 let s = self.path.slot(slot);
                 s.len = self.ports[at].hand_over(i, &mut s.bytes);
