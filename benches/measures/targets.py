@@ -48,6 +48,8 @@ TARGETS = {
     "BBR": Target("at most", 1.7, "×"),
     "100,000 flows": Target("at most", 1024, "MiB"),
     "discipline": Target("at most", 1.3, "×"),
+    "discipline of today": Target("at most", 1.6, "×"),
+    "CAKE": Target("at most", 2.2, "×"),
     "Python discipline": Target("at most", 60, "ns"),
     "packet and hop": Target("at most", 1, "×"),
     "penstock run": Target("at most", 0.08, "s"),
