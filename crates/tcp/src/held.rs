@@ -82,7 +82,7 @@ impl Held {
         self.left = self.left.max(n);
     }
 
-    /// Data arrive.
+    /// The data arrive that were expected. What comes out of order ends no gap.
     pub(crate) fn data(&mut self, now: Time) {
         let Some(last) = self.last.replace(now) else {
             self.rtt = Some(now.since(self.answered));
@@ -98,6 +98,13 @@ impl Held {
         } else if gap < self.wait {
             self.wait = (half(self.wait) + gap).min(self.timeout());
         } else if gap > self.timeout() {
+            self.hurry(self.quick);
+        }
+    }
+
+    /// Data arrive that were there: their ACK was lost, or held back for too long.
+    pub(crate) fn again(&mut self) {
+        if self.adapts {
             self.hurry(self.quick);
         }
     }

@@ -11,6 +11,7 @@ use crate::room::Room;
 use crate::segment::{Ack, Block, Segment, MAX_BLOCKS};
 use crate::stamp::Echo;
 use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Time};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A receiving end.
@@ -220,7 +221,8 @@ impl Receiver {
             let cut = s.bits.cwr()
                 && matches!(self.feedback, Feedback::Echo | Feedback::Apart | Feedback::Some);
             news |= cut;
-            self.adapt(now, if cut { Mark::None } else { echoes });
+            let seq = s.seq.cmp(&before);
+            self.adapt(now, if cut { Mark::None } else { echoes }, seq);
             if !news && !self.ooo.is_empty() && self.merges(now) {
                 return Reply::Later;
             }
@@ -281,7 +283,7 @@ impl Receiver {
         let echoes = self.level;
         self.take_mark(s);
         if self.adapts() {
-            self.adapt(now, echoes);
+            self.adapt(now, echoes, Ordering::Equal);
         }
         self.delayed_until = if apart { now } else { now + delay };
         Some(earlier)
@@ -296,15 +298,20 @@ impl Receiver {
         }
     }
 
-    /// Data have arrived at a receiver whose delays adapt; `before`: what ACKs told of marks.
+    /// Data have arrived at a receiver whose delays adapt; `before`: what ACKs told of marks; `seq`:
+    /// the data beside those that were expected.
     #[cold]
     #[inline(never)]
-    fn adapt(&mut self, now: Time, before: Mark) {
+    fn adapt(&mut self, now: Time, before: Mark, seq: Ordering) {
         let Some(held) = self.special.as_mut().and_then(|own| own.held.as_mut()) else { return };
         if self.feedback == Feedback::Echo && before != self.level && self.level == Mark::Ce {
             held.hurry(2); // Linux: the sender should hear of a first mark
         }
-        held.data(now);
+        match seq {
+            Ordering::Less => held.again(),
+            Ordering::Equal => held.data(now),
+            Ordering::Greater => {}
+        }
         self.delay = held.wait().unwrap_or(AT_ONCE);
         if self.delay == AT_ONCE {
             self.delayed_until = Time::NEVER;
@@ -688,6 +695,36 @@ mod tests {
                 })
                 .collect();
             assert_eq!(got, want, "{ecn:?}");
+        }
+    }
+
+    /// Linux: two quick ACKs after a pause longer than the timeout, here 300 ms, and when old data
+    /// come again; what comes out of order ends no pause. Segment 5 is lost.
+    #[test]
+    fn a_pause_lasts_until_what_was_expected_comes() {
+        let mut r = connected(TcpParams {
+            delayed_ack: true,
+            delayed_ack_adapts: true,
+            quickack: 2,
+            ecn: Ecn::Classic,
+            ..<_>::default()
+        });
+        let got = [
+            (100, 1, false),
+            (110, 2, false),
+            (120, 3, true),
+            (125, 4, false),
+            (300, 6, false), // out of order
+            (500, 5, false), // after 375 ms
+            (510, 7, false),
+            (520, 8, true),
+            (530, 3, false), // again
+            (540, 9, false),
+            (550, 10, true),
+        ];
+        for (ms, seq, held) in got {
+            let reply = r.on_segment(Time::from_nanos(ms * 1_000_000), &seg(seq));
+            assert_eq!(reply == Reply::Later, held, "segment {seq} at {ms} ms");
         }
     }
 
