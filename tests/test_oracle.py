@@ -87,7 +87,7 @@ def test_runs_repeat_byte_for_byte_and_the_kernels_queues_are_as_ours(tmp_path: 
     assert metrics["max_p_mean"] != RED["probability"]  # what tc alone asks for does not adapt
     for setting, document in zip(compared, first[1:], strict=True):
         kernel = oracle.kernel_metrics(document, setting)
-        ours = oracle.summary(oracle.simulated(setting, document["samples"][0]))
+        ours = oracle.summary(oracle.simulated(setting, document["samples"][0], fresh=False))
         for metric, least in (("queue_mean_pkts", 1.5), ("marks_per_s", 2.0)):
             real, simulated = float(kernel[metric] or 0), float(ours[metric]["mean"] or 0)
             assert simulated == pytest.approx(real, rel=0.3, abs=least), (setting.kind, metric)
@@ -149,6 +149,17 @@ def test_the_simulator_takes_the_scenario_of_each_control(name: str) -> None:
     # A frame of 1514 B takes 1.2112 ms at 10 Mbit/s; the kernel's queue lets it go so much earlier.
     if setting.rate_bps == 10_000_000:
         assert (written["topology"]["bottleneck"]["delay"], link["reverse_delay"]) == ("18788.800 us", "20 ms")
+
+
+def test_flows_begin_as_in_the_guest() -> None:
+    """The queue is there for 0.3 s, the first iperf3 of a guest takes 1.1 s; then 14 ms a flow and 35 ms."""
+    groups = (oracle.Flows(number=20), oracle.Flows(number=1))
+    setting = oracle.Setting(delay_s=0.005, groups=groups)
+    for fresh, begins in [(True, "1.715 s"), (False, "0.645 s")]:
+        written = setting.scenario(state("red", RED), simulated=True, fresh=fresh)
+        assert [each["start"]["uniform"][0] for each in written["traffic"]] == [begins, "3.379 s"]
+        assert (written["duration"], written["measure"]) == ("20.3 s", {"from": "5.3 s", "to": "20.3 s"})
+        assert written["traffic"][0]["min_tso_segments"] == 2
 
 
 @pytest.mark.parametrize("discipline", disciplines.DISCIPLINES)

@@ -49,6 +49,9 @@ LATE_S = 20e-6
 #: Seconds from the start of one group of flows to that of the next.
 STAGGER_S = 3
 
+#: For how long the queue is there before time counts: until a server is up, and 0.2 s.
+AHEAD_S = 0.3
+
 #: Kernel modules of every run.
 MODULES = ("veth", "af_packet", "sch_netem", "sch_htb")
 
@@ -156,10 +159,11 @@ class Setting:
             *(f"qdisc change dev {device} parent 1:1 handle 10: {line}" for line in others),
         ]
 
-    def scenario(self, state: State, simulated: bool = False) -> dict[str, Any]:
+    def scenario(self, state: State, simulated: bool = False, fresh: bool = True) -> dict[str, Any]:
         """The scenario of our router, which carries real packets, or of our simulator, whose hosts are Linux's.
 
-        state: what the kernel shows of the queue, which is read as `penstock config --from tc` reads it.
+        state: what the kernel shows of the queue, which is read as `penstock config --from tc` reads it; fresh: the
+        guest has just booted.
         """
         # A frame leaves the kernel's queue when its time on the link begins, and not when that ends.
         early_s = FRAME * 8 / self.rate_bps if simulated else 0.0
@@ -173,27 +177,31 @@ class Setting:
         buffer = read["topology"]["bottleneck"]["buffer"]
         link = {"rate": rate, "delay": there, "reverse_delay": back, "buffer": buffer}
         access = {"rate": "1 Gbit/s", "delay": "0 s"}
+        ahead_s = AHEAD_S if simulated else 0
         written = {
             "name": "oracle",
-            "duration": f"{self.duration_s if simulated else self.router_duration_s()} s",
-            "measure": {"from": f"{self.warmup_s} s", "to": f"{self.duration_s} s"},
+            "duration": f"{self.duration_s + ahead_s if simulated else self.router_duration_s()} s",
+            "measure": {"from": f"{self.warmup_s + ahead_s} s", "to": f"{self.duration_s + ahead_s} s"},
             # A full segment is a frame of 1514 B: Ethernet's header counts as well.
             "overhead": "54 B",
             "topology": {"kind": "dumbbell", "bottleneck": link, "access": access},
             "aqm": aqm,
-            "traffic": [self._traffic(number, group, simulated) for number, group in enumerate(self.groups)],
+            "traffic": [self._traffic(k, group, simulated, fresh) for k, group in enumerate(self.groups)],
         }
         return {"profile": "linux", **written} if simulated else written
 
-    def _traffic(self, number: int, group: Flows, simulated: bool) -> dict[str, Any]:
+    def _traffic(self, number: int, group: Flows, simulated: bool, fresh: bool) -> dict[str, Any]:
         ecn = "classic" if group.ecn else "off"
         flows: dict[str, Any] = {"kind": "ftp", "flows": group.number, "tcp": group.cc, "ecn": ecn}
         if not simulated:
             return flows | {"segment": "1448 B", "window": 1000}
-        # iperf3 starts all its connections at once, but for the time that its loop takes, after 1.1 s of its own and
-        # nine round trips. Debian's HZ is 250.
-        start = number * STAGGER_S + 1.1 + 18 * self.delay_s
-        return flows | {"start": {"uniform": [f"{start:.3f} s", f"{start + 0.01:.3f} s"]}, "tick": "4 ms"}
+        # iperf3 is there after 0.03 s, the first one of a guest after 1.1 s. It connects one flow after the other, in a
+        # round trip and 4 ms each, and lets all send three and a half round trips later.
+        start = AHEAD_S + number * STAGGER_S + (1.1 if fresh and number == 0 else 0.03)
+        start += group.number * (2 * self.delay_s + 0.004) + 7 * self.delay_s
+        begins = {"uniform": [f"{start:.3f} s", f"{start + 0.01:.3f} s"]}
+        # Debian's HZ is 250. Its TCP hands down in one piece what its pace has for a millisecond.
+        return flows | {"start": begins, "tick": "4 ms", "min_tso_segments": 2}
 
     def router_duration_s(self) -> int:
         """The router outlives the flows: iperf3's last exchange crosses it too."""
@@ -319,16 +327,16 @@ def _penstock(metrics: dict[str, Any], setting: Setting) -> Metrics:
     }
 
 
-def simulated(setting: Setting, state: State) -> list[Metrics]:
-    """The same metrics of the simulator's runs, under `profile = "linux"`."""
-    written = setting.scenario(state, simulated=True)
+def simulated(setting: Setting, state: State, fresh: bool = True) -> list[Metrics]:
+    """The same metrics of the simulator's runs, under `profile = "linux"`; fresh: the guest has just booted."""
+    written = setting.scenario(state, True, fresh)
     scenario = Scenario.from_toml("".join(f"{key} = {literal(value)}\n" for key, value in written.items()))
     if not setting.windows:
         return [_penstock(run.metrics, setting) for run in penstock.run(scenario, seeds=SIMULATED_SEEDS).runs]
     result = penstock.run(scenario, seeds=SIMULATED_SEEDS, series="100 ms")
     windows: dict[int, list[float]] = {run.seed: [] for run in result.runs}
     for row in result.series("cwnd").to_pylist():
-        if row["t_s"] >= setting.warmup_s:
+        if row["t_s"] >= setting.warmup_s + AHEAD_S:
             windows[row["seed"]].append(row["cwnd_segments"])
     return [
         _penstock(run.metrics, setting) | {"window_mean_pkts": statistics.mean(windows[run.seed])}
@@ -440,8 +448,8 @@ def run(
                 raise GuestError(f"{name}, {setting.qdisc[0]}: the guest's document has no {error}") from error
             result[name] = {"seeds": list(seeds), "runs": found, "summary": summary(found)}
     if simulator:
-        for setting, state, result in zip(settings, states, results, strict=True):
-            found = simulated(setting, state)
+        for k, (setting, state, result) in enumerate(zip(settings, states, results, strict=True)):
+            found = simulated(setting, state, fresh=k == 0)
             result["simulator"] = {"runs": found, "summary": summary(found)}
     return results
 
