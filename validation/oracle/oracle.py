@@ -329,7 +329,7 @@ def _penstock(metrics: dict[str, Any], setting: Setting) -> Metrics:
 
 def simulated(setting: Setting, state: State, fresh: bool = True) -> list[Metrics]:
     """The same metrics of the simulator's runs, under `profile = "linux"`; fresh: the guest has just booted."""
-    written = setting.scenario(state, True, fresh)
+    written = setting.scenario(state, simulated=True, fresh=fresh)
     scenario = Scenario.from_toml("".join(f"{key} = {literal(value)}\n" for key, value in written.items()))
     if not setting.windows:
         return [_penstock(run.metrics, setting) for run in penstock.run(scenario, seeds=SIMULATED_SEEDS).runs]

@@ -137,7 +137,7 @@ class AtHome:
 #: Senders of the new kinds, and who is beside them.
 NEW = {"MECN": MECN_CUBIC, "CUBIC-SCE": SCE_CUBIC, "Reno-SCE": SCE_RENO, "Prague": PRAGUE, "DCTCP": DCTCP}
 NEIGHBOURS = {"CUBIC": CUBIC, "Reno": RENO, "BBR": BBR}
-#: Queue → its signal. Each new kind meets its own queues, queues of classic ECN, and flow isolation.
+#: New kind → its signals: its own queues, queues of classic ECN, and flow isolation.
 MEETS: Mapping[str, Sequence[str]] = {
     "MECN": ("MECN", "RED", "CoDel", "FQ-CoDel"),
     "CUBIC-SCE": ("SCE, CUBIC", "CoDel", "FQ-CoDel"),
@@ -186,14 +186,8 @@ class Crowd:
 # ---- two flows: who starves whom, over the rate
 
 PAIR_MBPS = (5, 20, 50, 100, 200)
-#: Senders beside one CUBIC flow: in CoDel's queue with classic ECN, and in their own.
-PAIR_OWN = {
-    "MECN": "MECN",
-    "CUBIC-SCE": "SCE, CUBIC",
-    "Reno-SCE": "SCE, Reno",
-    "Prague": "DualPI2, Prague",
-    "DCTCP": "Step, DCTCP",
-}
+#: Senders beside one CUBIC flow: in CoDel's queue with classic ECN, and in their own, which they meet first.
+PAIR_OWN = {new: queues[0] for new, queues in MEETS.items()}
 
 
 @cache

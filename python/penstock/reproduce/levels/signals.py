@@ -206,8 +206,8 @@ def held(settings: Settings, places: Sequence[str]) -> list[str]:
 class AtPlaces:
     """Signals at places."""
 
-    names: Sequence[str] = NAMES
-    at: Sequence[str] = tuple(PLACES)
+    names: Sequence[str]
+    at: Sequence[str]
 
     def __call__(self, settings: Settings, reading: Reading) -> Iterator[Case]:
         """Yields the cases."""
