@@ -464,6 +464,31 @@ fn a_spurious_timeout_is_taken_back() {
     assert_eq!(s.ssthresh(), 5.0);
 }
 
+/// New segments leave a timeout that runs as it is. After F-RTO's the next is due a whole timeout
+/// after the ACK, though the head was sent before the last one.
+#[test]
+fn new_segments_leave_the_timeout() {
+    let off = RackParams { tlp: false, ..RackParams::default() };
+    let mut s = Story::at_window(TcpParams { rack: off, ..brisk(rack("reno")) }, 10);
+    s.timer().take();
+    s.wait(50).ack(1);
+    assert_eq!((s.sent(), s.rto_ms()), (vec![11, 12], 600.0));
+}
+
+/// While a probe is under way another is due, which sends nothing: the timeout of the head follows.
+#[test]
+fn one_probe_at_a_time() {
+    let mut s = Story::at_window(brisk(rack("reno")), 10);
+    s.timer();
+    assert_eq!(s.sent(), [11]);
+    s.wait(10).ack(2); // 212 ms after they were sent: SRTT 114 ms, the timeout 376 ms
+    assert_eq!((s.sent(), s.rto_ms()), (vec![12], 164.0));
+    s.timer();
+    assert_eq!((s.sent(), s.rto_ms(), s.tcp.counters().timeouts), (vec![], 2.0, 0));
+    s.timer();
+    assert_eq!((s.sent(), s.tcp.counters().timeouts), (vec![3], 1));
+}
+
 /// Karn: an ACK of something that was sent again gives no sample, so that the back-off stays.
 #[test]
 fn what_was_sent_again_gives_no_sample() {

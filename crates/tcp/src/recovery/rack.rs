@@ -383,6 +383,7 @@ impl LossRecovery for Rack {
         if let Some(bursts) = &mut c.bursts {
             bursts.look(s.min_rtt.get());
         }
+        let idle = c.highest_ack >= c.max_sent;
         let (mut new, mut head) = (false, false);
         // A window below one segment is one.
         let window = (c.window.cwnd as i64).max(1) as u64;
@@ -408,11 +409,14 @@ impl LossRecovery for Rack {
             s.purpose = Purpose::Timeout;
             c.set_timer(now);
         }
-        if new && s.purpose != Purpose::Reorder {
-            s.purpose = Purpose::Timeout;
+        if new {
+            // A timeout that runs is left as it is (Linux).
             let at = s.timeout_of_head(c, now);
-            c.timers.set(Timer::Rtx, at);
-            s.schedule_probe(c, now, at);
+            if idle || s.purpose == Purpose::Probe {
+                s.purpose = Purpose::Timeout;
+                c.timers.set(Timer::Rtx, at.max(now + SLACK));
+            }
+            s.schedule_probe(c, now, (at > now).then_some(at));
         }
     }
 }
@@ -512,7 +516,7 @@ impl State {
         } else if acked > 0 || sacked_late {
             self.purpose = Purpose::Timeout;
             c.set_timer(now);
-            self.schedule_probe(c, now, now + c.rtt.timeout());
+            self.schedule_probe(c, now, Some(now + c.rtt.timeout()));
         }
     }
 
@@ -837,16 +841,17 @@ impl State {
 
     // ---- timers -------------------------------------------------------------------------------
 
-    /// Returns when the timeout of the first segment outstanding is due.
+    /// Returns when the timeout of the first segment outstanding is due, or was.
     fn timeout_of_head(&self, c: &Connection, now: Time) -> Time {
         let sent = log_of(c).get(c.highest_ack + 1).map_or(now, |head| head.at);
-        (sent + c.rtt.timeout()).max(now + SLACK)
+        sent + c.rtt.timeout()
     }
 
-    /// 7.2: a probe goes out if nothing is heard for two round trips, and in any case at `timeout`.
-    fn schedule_probe(&mut self, c: &mut Connection, now: Time, timeout: Time) {
+    /// 7.2: a probe goes out if nothing is heard for two round trips, and no later than the timeout
+    /// that is still to come. While another probe is under way Linux waits as long for the timeout.
+    fn schedule_probe(&mut self, c: &mut Connection, now: Time, timeout: Option<Time>) {
         let calm = matches!(self.state, CaState::Open | CaState::Cwr);
-        if !c.p.rack.tlp || !calm || self.probe.is_some() || c.highest_ack < 0 {
+        if !c.p.rack.tlp || !calm || c.highest_ack < 0 {
             return;
         }
         let wait = match self.srtt {
@@ -855,7 +860,8 @@ impl State {
             None => BLIND_PROBE,
         };
         self.purpose = Purpose::Probe;
-        c.timers.set(Timer::Rtx, (now + wait).min(timeout));
+        let at = now + wait;
+        c.timers.set(Timer::Rtx, timeout.map_or(at, |timeout| at.min(timeout)));
     }
 
     /// 7.3: the probe, a new segment if there is one, or the last one again.
@@ -866,7 +872,7 @@ impl State {
         }
         if self.probe.is_some() || !c.sends(true) {
             let at = self.timeout_of_head(c, now);
-            return c.timers.set(Timer::Rtx, at);
+            return c.timers.set(Timer::Rtx, at.max(now + SLACK));
         }
         let edge = c.highest_ack + i64::from(c.peer_window);
         let new = c.next <= edge && c.next < c.limit;
@@ -920,7 +926,7 @@ impl State {
                 self.purpose = Purpose::Reorder;
                 now + wait + SLACK
             }
-            None => self.timeout_of_head(c, now),
+            None => self.timeout_of_head(c, now).max(now + SLACK),
         };
         c.timers.set(Timer::Rtx, at);
     }
