@@ -207,7 +207,8 @@ def test_the_document_and_the_folder(bench: Bench, file: Path, capsys: pytest.Ca
     assert first["scenario"]["duration"] == "4 s"
     assert first["pairs"] == second["pairs"]
     assert [len(each["values"]) for each in (first["pairs"][0]["real"], first["pairs"][0]["simulated"])] == [2, 2]
-    assert first["changed"] == {"traffic.0.min_tso_segments": 2, "traffic.0.ecn_fallback": False}
+    own = {"min_tso_segments": 2, "ecn_fallback": False, "window_start": 45}
+    assert first["changed"] == {f"traffic.0.{key}": value for key, value in own.items()}
     assert first["scenario"]["profile"] == "linux"
     assert [len(side) for side in first["delay"]["real_s"]] == [101, 101]
     for name in ("small", "other"):

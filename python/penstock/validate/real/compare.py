@@ -30,9 +30,10 @@ ATTEMPTS = 3
 INTERVAL_S = 0.01
 
 
-#: What the hosts of an emulation do and the profile leaves open: they hand over bursts (`tcp_min_tso_segs` is 2), and
-#: ask for ECN again after a lost SYN (the emulation sets `tcp_ecn_fallback` to 0).
-HOSTS: Mapping[str, object] = {"min_tso_segments": 2, "ecn_fallback": False}
+#: What the hosts of an emulation do and the profile leaves open: they hand over bursts (`tcp_min_tso_segs` is 2), ask
+#: for ECN again after a lost SYN (the emulation sets `tcp_ecn_fallback` to 0), and offer a window that grows from half
+#: of `tcp_rmem`'s 128 KiB.
+HOSTS: Mapping[str, Any] = {"min_tso_segments": 2, "ecn_fallback": False, "window_start": 45}
 
 
 def hosts(scenario: Scenario) -> dict[str, object]:
@@ -43,6 +44,8 @@ def hosts(scenario: Scenario) -> dict[str, object]:
             found[f"traffic.{i}.min_tso_segments"] = HOSTS["min_tso_segments"]
         if entry.get("ecn", "off") != "off":
             found[f"traffic.{i}.ecn_fallback"] = HOSTS["ecn_fallback"]
+        if entry.get("window_start") is None and entry.get("window", 0) > HOSTS["window_start"]:
+            found[f"traffic.{i}.window_start"] = HOSTS["window_start"]
     return found
 
 
