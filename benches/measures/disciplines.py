@@ -26,8 +26,10 @@ TURNS = 40
 OWN_TURNS = 12
 #: What keeps a queue for each flow or class, or asks again at departure, has its target on B2.
 ON_B2 = {
-    **dict.fromkeys(("dualpi2", "fq-pie", "cobalt"), "discipline of today"),
     "cake": "CAKE",
+    **dict.fromkeys(
+        ("dualpi2", "fq-pie", "cobalt", "fq-cobalt", "sfq", "sfb", "wred"), "discipline of today"
+    ),
 }
 #: Keys beside the kind: CAKE has all its tins.
 KEYS = {"cake": ("aqm.tins=diffserv8",)}
