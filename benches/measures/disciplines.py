@@ -24,7 +24,7 @@ COSTS = HERE.parent / "python" / "penstock" / "evaluation" / "costs.json"
 TURNS = 40
 #: The same for disciplines in Python: the difference of two processes is small.
 OWN_TURNS = 12
-#: What keeps a queue for each flow or class, or asks again at departure, has its target on B2.
+#: What looks at flows or classes, or decides anew at departure, has its target on B2.
 ON_B2 = {
     "cake": "CAKE",
     **dict.fromkeys(

@@ -413,8 +413,7 @@ impl LossRecovery for Rack {
             // A timeout that runs is left as it is (Linux).
             let at = s.timeout_of_head(c, now);
             if idle || s.purpose == Purpose::Probe {
-                s.purpose = Purpose::Timeout;
-                c.timers.set(Timer::Rtx, at.max(now + SLACK));
+                s.time_head(c, now);
             }
             s.schedule_probe(c, now, (at > now).then_some(at));
         }
@@ -511,8 +510,7 @@ impl State {
             acked <= 0 && log_of(c).get(c.highest_ack + 1).is_some_and(|head| at < head.at)
         });
         if let Some(wait) = waits {
-            self.purpose = Purpose::Reorder;
-            c.timers.set(Timer::Rtx, now + wait + SLACK);
+            self.wait_for_late(c, now, wait);
         } else if acked > 0 || sacked_late {
             self.purpose = Purpose::Timeout;
             c.set_timer(now);
@@ -847,8 +845,22 @@ impl State {
         sent + c.rtt.timeout()
     }
 
+    /// The timer is the timeout of the first segment outstanding; one that has passed is due soon.
+    fn time_head(&mut self, c: &mut Connection, now: Time) {
+        self.purpose = Purpose::Timeout;
+        let at = self.timeout_of_head(c, now);
+        c.timers.set(Timer::Rtx, at.max(now + SLACK));
+    }
+
+    /// The timer is for what may be late.
+    fn wait_for_late(&mut self, c: &mut Connection, now: Time, wait: Duration) {
+        self.purpose = Purpose::Reorder;
+        c.timers.set(Timer::Rtx, now + wait + SLACK);
+    }
+
     /// 7.2: a probe goes out if nothing is heard for two round trips, and no later than the timeout
-    /// that is still to come. While another probe is under way Linux waits as long for the timeout.
+    /// that is still to come. It is due also while another is under way; then none is sent, and the
+    /// timeout follows (Linux).
     fn schedule_probe(&mut self, c: &mut Connection, now: Time, timeout: Option<Time>) {
         let calm = matches!(self.state, CaState::Open | CaState::Cwr);
         if !c.p.rack.tlp || !calm || c.highest_ack < 0 {
@@ -871,8 +883,7 @@ impl State {
             return;
         }
         if self.probe.is_some() || !c.sends(true) {
-            let at = self.timeout_of_head(c, now);
-            return c.timers.set(Timer::Rtx, at.max(now + SLACK));
+            return self.time_head(c, now);
         }
         let edge = c.highest_ack + i64::from(c.peer_window);
         let new = c.next <= edge && c.next < c.limit;
@@ -921,14 +932,10 @@ impl State {
                 c.window.cwnd = prr.on_ack(c.window.ssthresh, in_flight, 1, false);
             }
         }
-        let at = match waits {
-            Some(wait) => {
-                self.purpose = Purpose::Reorder;
-                now + wait + SLACK
-            }
-            None => self.timeout_of_head(c, now).max(now + SLACK),
-        };
-        c.timers.set(Timer::Rtx, at);
+        match waits {
+            Some(wait) => self.wait_for_late(c, now, wait),
+            None => self.time_head(c, now),
+        }
     }
 
     /// RFC 6298 5.4 to 5.6. The head is lost, and what was sent a round trip before.

@@ -38,14 +38,14 @@ HOSTS: Mapping[str, Any] = {"min_tso_segments": 2, "ecn_fallback": False, "windo
 
 def hosts(scenario: Scenario) -> dict[str, object]:
     """Returns the keys of `HOSTS` that the scenario's TCP has, for the simulator's side."""
-    found = {}
+    found: dict[str, object] = {}
     for i, entry in enumerate(scenario.resolved["traffic"]):
-        if entry.get("recovery") == "rack":
-            found[f"traffic.{i}.min_tso_segments"] = HOSTS["min_tso_segments"]
-        if entry.get("ecn", "off") != "off":
-            found[f"traffic.{i}.ecn_fallback"] = HOSTS["ecn_fallback"]
-        if entry.get("window_start") is None and entry.get("window", 0) > HOSTS["window_start"]:
-            found[f"traffic.{i}.window_start"] = HOSTS["window_start"]
+        applies = {
+            "min_tso_segments": entry.get("recovery") == "rack",
+            "ecn_fallback": entry.get("ecn", "off") != "off",
+            "window_start": entry.get("window_start") is None and entry.get("window", 0) > HOSTS["window_start"],
+        }
+        found |= {f"traffic.{i}.{key}": HOSTS[key] for key, does in applies.items() if does}
     return found
 
 
