@@ -105,10 +105,14 @@ class Table:
 
     def __init__(self, page: Path, promises: Mapping[str, Promise] = PROMISES) -> None:
         self.page, self.promises = page, promises
-        lines = page.read_text(encoding="utf-8").splitlines() if page.exists() else []
+        self.read()
+
+    def read(self) -> None:
+        """Reads the page: another call may have written meanwhile."""
+        lines = self.page.read_text(encoding="utf-8").splitlines() if self.page.exists() else []
         rows = [tuple(re.split(r" \| ", line.strip("| "))) for line in lines]
         #: Name → measured, date and commit.
-        self.rows = {row[0]: row[-3:] for row in rows if row[0] in promises and len(row) == 6}
+        self.rows = {row[0]: row[-3:] for row in rows if row[0] in self.promises and len(row) == 6}
 
     def names(self, test: str) -> list[str]:
         """Returns the promises that a test measures."""
@@ -125,6 +129,7 @@ class Table:
         text = measured if isinstance(measured, str) else promise.shown(measured)
         short = isinstance(measured, str) or not promise.keeps(measured)
         text = " ".join(text.replace("|", "/").split())[:200]
+        self.read()
         self.rows[name] = (f"**{text}**" if short else text, time.strftime("%Y-%m-%d"), commit)
         part = self.page.with_name(self.page.name + ".part")
         part.write_text(self.text(), encoding="utf-8")
