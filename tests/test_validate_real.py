@@ -194,6 +194,17 @@ def test_the_table(bench: Bench, file: Path, capsys: pytest.CaptureFixture[str])
     assert "2 valid real runs; 99 % of their frames were at most 100 µs late" in out
 
 
+def test_the_window_at_the_start_is_half_of_the_kernels_buffer() -> None:
+    scenario = Scenario.from_toml(SMALL).set("profile", "linux")
+    of = {size: v.hosts(scenario.set("traffic.0.segment", size)) for size in ("1448 B", "512 B", "8948 B")}
+    assert {size: keys["traffic.0.window_start"] for size, keys in of.items()} == {
+        "1448 B": 45,
+        "512 B": 128,
+        "8948 B": 7,
+    }
+    assert "traffic.0.window_start" not in v.hosts(scenario.set("traffic.0.window", 45))
+
+
 def test_the_document_and_the_folder(bench: Bench, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = file.with_name("other.toml")
     other.write_text(SMALL, encoding="utf-8")

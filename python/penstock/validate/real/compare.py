@@ -2,7 +2,7 @@
 
 Both sides have the same bottleneck (one piece of code), the same payload, the same starts of the flows. Only the TCP
 differs, and the clock: Linux's and the machine's on one side, ours and virtual time on the other. Both sides have the
-scenario under `profile = "linux"`; `HOSTS` says what the hosts of an emulation do besides. Only valid emulations count.
+scenario under `profile = "linux"`; `hosts` says what the hosts of an emulation do besides. Only valid emulations count.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock._penstock import parse_size
 from penstock.emulation import Emulated, EmulationError, Status, emulate
 from penstock.judging.estimate import ANYWHERE, FROM_ZERO, Bounds, Estimate, bounds_of
 from penstock.model.scenario import Scenario
@@ -30,22 +31,26 @@ ATTEMPTS = 3
 INTERVAL_S = 0.01
 
 
-#: What the hosts of an emulation do and the profile leaves open: they hand over bursts (`tcp_min_tso_segs` is 2), ask
-#: for ECN again after a lost SYN (the emulation sets `tcp_ecn_fallback` to 0), and offer a window that grows from half
-#: of `tcp_rmem`'s 128 KiB.
-HOSTS: Mapping[str, Any] = {"min_tso_segments": 2, "ecn_fallback": False, "window_start": 45}
+#: The window that the hosts of an emulation offer first: half of `tcp_rmem`'s 128 KiB.
+WINDOW_START_B = 65536
 
 
 def hosts(scenario: Scenario) -> dict[str, object]:
-    """Returns the keys of `HOSTS` that the scenario's TCP has, for the simulator's side."""
+    """Returns keys for the simulator's side: what the hosts of an emulation do and the profile leaves open.
+
+    They hand over bursts (`tcp_min_tso_segs` is 2), ask for ECN again after a lost SYN (the emulation sets
+    `tcp_ecn_fallback` to 0), and offer a window that grows.
+    """
     found: dict[str, object] = {}
     for i, entry in enumerate(scenario.resolved["traffic"]):
-        applies = {
-            "min_tso_segments": entry.get("recovery") == "rack",
-            "ecn_fallback": entry.get("ecn", "off") != "off",
-            "window_start": entry.get("window_start") is None and entry.get("window", 0) > HOSTS["window_start"],
-        }
-        found |= {f"traffic.{i}.{key}": HOSTS[key] for key, does in applies.items() if does}
+        if entry.get("recovery") == "rack":
+            found[f"traffic.{i}.min_tso_segments"] = 2
+        if entry.get("ecn", "off") != "off":
+            found[f"traffic.{i}.ecn_fallback"] = False
+        if entry.get("window_start") is None and "window" in entry:
+            start = int(WINDOW_START_B // parse_size(entry["segment"]))
+            if start < entry["window"]:
+                found[f"traffic.{i}.window_start"] = start
     return found
 
 
@@ -157,7 +162,7 @@ class Invalid:
 class Agreement:
     """One scenario on both sides.
 
-    real, simulated: the runs. changed: the simulator's own keys: those of `HOSTS`, and the caller's.
+    real, simulated: the runs. changed: the simulator's own keys: those of `hosts`, and the caller's.
     emulations: of each real run that counts, how far it was from the ideal path. invalid: those that do not count.
     """
 
