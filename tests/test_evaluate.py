@@ -502,6 +502,22 @@ def test_figures_show_the_forms_that_there_are() -> None:
     assert [ax.get_title("left") for ax in figures.round_trips(asked, names).axes] == ["5 ms"]  # type: ignore[arg-type]
 
 
+def test_a_share_is_of_two_traffic_entries() -> None:
+    share = next(column for column in measured.COLUMNS if column.key == "share")
+
+    class Two(Asked):
+        def groups(self, where: Where) -> list[str]:
+            return ["cubic", "bbr"] if where.experiment == "bbr" else ["ftp"]
+
+        def group(self, where: Where, group: int, _: str) -> Array:  # type: ignore[override]
+            return np.array([[1.0, 3.0], [4.0, 2.0]][group])
+
+    asked = Two()
+    asked.seeds = {Where("red", key, ""): [1, 2] for key in ("bbr", "mild")}
+    assert share.of(asked, Where("red", "bbr", "")).tolist() == [0.2, 0.6]  # type: ignore[arg-type]
+    assert np.isnan(share.of(asked, Where("red", "mild", ""))).tolist() == [True, True]  # type: ignore[arg-type]
+
+
 class Series:
     """Series that a test makes up: traffic group → times and values, of one run."""
 

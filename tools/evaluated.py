@@ -1,5 +1,5 @@
 """Writes docs/evaluate: what came of `penstock evaluate all`, as a summary and a table; its
-picture, docs/img/evaluate.svg; and the table of docs/evaluate.md, between its marks.
+picture, docs/img/evaluate.svg; and the tables of docs/evaluate.md, between their marks.
 
     tools/evaluated.py [DIR]      DIR: what `penstock evaluate` wrote [default: out/judged]
 
@@ -59,6 +59,29 @@ COLUMNS = (
 )
 #: One more column: what a call waits, an answer's own number.
 CALL = ("call, 99 %", "call")
+
+#: The rows of the table of CUBIC beside BBR: who is short, and who parts the flows.
+BESIDE_BBR = (
+    "droptail",
+    "red",
+    "codel",
+    "pie",
+    "choke",
+    "sfb",
+    "afd",
+    "sfq",
+    "fq-codel",
+    "fq-pie",
+    "cake",
+)
+#: Its columns: heading; form and measure in numbers.csv; whether with the interval.
+BBR_COLUMNS = (
+    ("CUBIC keeps", ("", "share"), True),
+    ("with ECN", ("ECN", "share"), True),
+    ("beside BBRv3", ("BBRv3", "share"), True),
+    ("delay", ("", "delay_mean"), False),
+    ("lost", ("", "loss"), False),
+)
 
 Row = dict[str, str]
 
@@ -164,9 +187,7 @@ def picture(rows: Sequence[Row]) -> str:
 
 def papers_table(numbers: Sequence[Row], answers: Sequence[Row]) -> list[str]:
     """Returns the lines of the page's table: a discipline each."""
-    kept = {
-        (row["candidate"], row["experiment"], row["form"], row["measure"]): row for row in numbers
-    }
+    kept = _by_place(numbers)
     calls = {row["candidate"]: row for row in answers if row["question"] == CALL[1]}
     lines = []
     for kind in ROWS:
@@ -176,6 +197,27 @@ def papers_table(numbers: Sequence[Row], answers: Sequence[Row]) -> list[str]:
         name = f"**{kind}**" if kind in PAPERS else kind
         lines.append([name, *cells])
     return table(["", *(heading for heading, _ in COLUMNS), CALL[0]], lines, "lr")
+
+
+def bbr_table(numbers: Sequence[Row]) -> list[str]:
+    """Returns the lines of the table of CUBIC beside BBR."""
+    kept = _by_place(numbers)
+    lines = []
+    for kind in BESIDE_BBR:
+        cells = []
+        for _, (form, measure), interval in BBR_COLUMNS:
+            row = kept[kind, "bbr", form, measure]
+            more = f" ± {_digits(float(row['ci95']))}" if interval else ""
+            cells.append(f"{_digits(float(row['mean']))}{more} {row['unit']}")
+        lines.append([kind, *cells])
+    return table(["", *(heading for heading, *_ in BBR_COLUMNS)], lines, "lr")
+
+
+def _by_place(numbers: Sequence[Row]) -> dict[tuple[str, str, str, str], Row]:
+    """Returns each row by discipline, scenario, form and measure."""
+    return {
+        (row["candidate"], row["experiment"], row["form"], row["measure"]): row for row in numbers
+    }
 
 
 def _digits(x: float) -> str:
@@ -196,7 +238,9 @@ def main(folder: Path) -> int:
     _files.write(PICTURE, picture(answers))
     lines = summary(answers)
     (DOCS / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    fill(PAGE, "tools/evaluated.py", papers_table(_rows(folder / "numbers.csv"), answers))
+    numbers = _rows(folder / "numbers.csv")
+    fill(PAGE, "tools/evaluated.py", papers_table(numbers, answers))
+    fill(PAGE, "tools/evaluated.py: bbr", bbr_table(numbers))
     return 0
 
 

@@ -52,6 +52,14 @@ def _of_any_group(measure: str) -> Callable[[Numbers, Where], Array]:
     return asked
 
 
+def _share(numbers: Numbers, where: Where) -> Array:
+    """The first of two traffic entries' part of the goodput."""
+    if len(numbers.groups(where)) != 2:
+        return np.full(len(numbers.seeds[where]), np.nan)
+    first, second = (numbers.group(where, of, "goodput_bps") for of in (0, 1))
+    return first / (first + second)
+
+
 COLUMNS: Sequence[Column] = (
     Column("delay_mean", "2.6", "delay, mean", "ms", 1e3, _metric("delay_mean_s")),
     Column("delay_p99", "2.6", "delay, 99 %", "ms", 1e3, _quantile("delay_s", 99.0)),
@@ -62,6 +70,7 @@ COLUMNS: Sequence[Column] = (
     Column("loss_gap", "2.3", "median gap between losses", "packets", 1, _quantile("loss_gap_pkts", 50.0)),
     Column("sync", "2.4", "flows that lose together", "%", 100, _value("loss_sync"), SHARE),
     Column("jain", "RFC 5166", "Jain's index", "", 1, _metric("jain"), SHARE),
+    Column("share", "5", "first entry's share", "%", 100, _share, SHARE),
     Column("fct", "2.1", "transfer, median", "s", 1, _of_any_group("fct_s")),
     Column("page", "2.1", "web page, median", "s", 1, _of_any_group("page_s")),
     Column("startup", "2.2", "start-up, median", "ms", 1e3, _of_any_group("startup_s")),
