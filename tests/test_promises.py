@@ -258,7 +258,11 @@ def test_fuzz(it: Trial) -> None:
     it.run(script, "1", targets[0])  # so that two do not build at once
 
     def one(target: str) -> None:
-        Trial(it.checkout, it.folder / target).run(script, str(each), target, limit_s=each + 1800)
+        own = Trial(it.checkout, it.folder / target)
+        try:
+            own.run(script, str(each), target, limit_s=each + 1800)
+        finally:
+            it.failed = it.failed or own.failed
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(one, targets))

@@ -236,6 +236,11 @@ impl What {
             _ => Kind::Departure,
         }
     }
+    /// Returns whether it stands for a packet.
+    #[inline]
+    pub(crate) fn is_packet(&self) -> bool {
+        matches!(self.kind(), Kind::Packet | Kind::Departure)
+    }
     #[inline]
     pub(crate) fn index(self) -> usize {
         (self.0 as usize) & (MAX_INDEX - 1)
@@ -271,7 +276,7 @@ pub(crate) struct Scheduler {
     far: BinaryHeap<Reverse<Event>>,
     /// The slot of the first event in `far`; `u64::MAX` for none.
     next_far: u64,
-    /// Packets that never arrive: a link stands still for ever.
+    /// Packets that never arrive: a link stands still for ever, or a pace is that slow.
     never: usize,
     /// The number of the last scheduling, above the bits of [`What`].
     order: u64,
@@ -452,7 +457,7 @@ impl Scheduler {
     #[inline(never)]
     fn put_elsewhere(&mut self, slot: u64, event: Event) {
         if event.time() > MAX_TIME {
-            self.never += usize::from(event.what().kind() == Kind::Packet);
+            self.never += usize::from(event.what().is_packet());
             return;
         }
         if slot <= self.slot {
@@ -510,8 +515,7 @@ impl Scheduler {
         let heaps = self.crowd.iter().chain(&self.far).map(|Reverse(event)| event);
         let turns = self.turns.iter().flatten();
         let all = near.chain(&self.current).chain(heaps).chain(turns);
-        let packet = |event: &&Event| matches!(event.what().kind(), Kind::Packet | Kind::Departure);
-        self.never + all.filter(packet).count()
+        self.never + all.filter(|event| event.what().is_packet()).count()
     }
 
     /// The event `ahead` places after the next one, where it falls into the same slot.
