@@ -343,7 +343,13 @@ def test_what_evaluate_and_validate_measure_has_bounds() -> None:
     for question in QUESTIONS:
         assert question.within in (SHARE, FROM_ZERO)
         assert question.within == FROM_ZERO or question.unit in ("%", "")
-    assert {column.key for column in COLUMNS if column.within == SHARE} == {"utilization", "loss", "sync", "jain"}
+    assert {column.key for column in COLUMNS if column.within == SHARE} == {
+        "utilization",
+        "loss",
+        "sync",
+        "jain",
+        "share",
+    }
     shares = {each.name for each in COMPARED if compared_bounds(each.name) == SHARE}
     assert shares == {"utilization", "jain"}
 
