@@ -17,7 +17,7 @@ import pytest
 import chromium
 import snippets
 from accept import PROMISES, Promise, Table, Trial, clone, git, ratios
-from conftest import ROOT
+from conftest import PATHS, ROOT
 from helpers import real
 
 #: Seconds of fuzzing, shared over the targets.
@@ -206,7 +206,8 @@ def test_examples(it: Trial) -> None:
 
 
 @pytest.mark.accept
-def test_console(it: Trial) -> None:
+def test_console(it: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", PATHS)
     place = it.folder / "here"
     place.mkdir(parents=True)
     (place / "scenarios").symlink_to(it.checkout / "scenarios")
