@@ -113,7 +113,7 @@ test-slow: debs ## what waits for others: virtual machines, browsers, clusters, 
 # Which mostly waits.
 	$(PYTEST) 3 -m 'alone and not long'
 
-slow-rust:
+slow-rust: docs
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
 # Without libFuzzer itself, which is for linking.
 	CUSTOM_LIBFUZZER_PATH=none/libnone.a cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz

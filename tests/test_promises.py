@@ -108,8 +108,9 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
 
 
 @pytest.fixture
-def it(request: pytest.FixtureRequest) -> Iterator[Trial]:
+def it(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
     """The trial of one test. What it measured goes into the table, whatever becomes of it."""
+    monkeypatch.setenv("PYTHONPATH", PATHS)  # without what stands in the place of pandas here
     test, commit = request.node.name.removeprefix("test_"), git(ROOT, "rev-parse", "--short", "HEAD")
     table = Table(ROOT / "docs" / "accept.md")
     if not request.config.option.keyword and table.kept(test, commit):
@@ -206,8 +207,7 @@ def test_examples(it: Trial) -> None:
 
 
 @pytest.mark.accept
-def test_console(it: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", PATHS)
+def test_console(it: Trial) -> None:
     place = it.folder / "here"
     place.mkdir(parents=True)
     (place / "scenarios").symlink_to(it.checkout / "scenarios")

@@ -3,8 +3,8 @@
 //! management solution for home gateways", LANMAN 2018 (arXiv 1804.07617); the rules and constants
 //! are those of Linux 7.3, net/sched/sch_cake.c.
 //!
-//! Its layers, from the outside: [`tins`] (which tin a packet belongs to, which one is served),
-//! [`flows`] (a tin's queues by flow, deficit round robin with a quantum for each host's load), and
+//! Its layers, from the outside: `tins` (which tin a packet belongs to, which one is served),
+//! `flows` (a tin's queues by flow, deficit round robin with a quantum for each host's load), and
 //! COBALT (`super::cobalt`) in each queue.
 //!
 //! Settled here:

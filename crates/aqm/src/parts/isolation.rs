@@ -1,7 +1,7 @@
 //! Isolation: packets of different flows wait in queues of their own, which share the link by
 //! deficit round robin. RFC 8290, section 4, without what decides inside a queue.
 //!
-//! A discipline takes the whole of it ([`Isolation`]), or the pieces: a [`Hash`] of flows,
+//! A discipline takes the whole of it ([`Isolation`]), or the pieces: a [`struct@Hash`] of flows,
 //! [`Chains`] of waiting packets in as many queues as it likes, a [`List`] of queues in the order
 //! of service.
 
