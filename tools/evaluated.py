@@ -207,8 +207,9 @@ def bbr_table(numbers: Sequence[Row]) -> list[str]:
         cells = []
         for _, (form, measure), interval in BBR_COLUMNS:
             row = kept[kind, "bbr", form, measure]
-            more = f" ± {_digits(float(row['ci95']))}" if interval else ""
-            cells.append(f"{_digits(float(row['mean']))}{more} {row['unit']}")
+            mean, ci95 = float(row["mean"]), float(row["ci95"])
+            said = f"{mean:.1f} ± {ci95:.1f}" if interval else _digits(mean)
+            cells.append(f"{said} {row['unit']}")
         lines.append([kind, *cells])
     return table(["", *(heading for heading, *_ in BBR_COLUMNS)], lines, "lr")
 
