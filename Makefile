@@ -180,10 +180,9 @@ bench: setup ## every target of docs/performance.md, beside ns-2 where it is ins
 docs: setup ## the Rust API's documentation, with warnings as errors
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
 
-site: setup ## out/site: the documentation as pages with search, the Python API and the Rust API; serve it with any web server
+site: docs ## out/site: the documentation as pages with search, the Python API and the Rust API; serve it with any web server
 	$(PYTHON) tools/lab.py || echo "skipped: the lab's engine (docs/lab.md says what it needs)"
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
 	rm -rf out/site/rust && cp -r target/doc out/site/rust
 
 dist: setup ## dist: the source archive and the wheels, each tried in an empty environment; minutes

@@ -74,13 +74,13 @@ BESIDE_BBR = (
     "fq-pie",
     "cake",
 )
-#: Its columns: heading; form and measure in numbers.csv; whether with the interval.
+#: Its columns: heading; form and measure in numbers.csv. Shares have their intervals.
 BBR_COLUMNS = (
-    ("CUBIC keeps", ("", "share"), True),
-    ("with ECN", ("ECN", "share"), True),
-    ("beside BBRv3", ("BBRv3", "share"), True),
-    ("delay", ("", "delay_mean"), False),
-    ("lost", ("", "loss"), False),
+    ("CUBIC keeps", ("", "share")),
+    ("with ECN", ("ECN", "share")),
+    ("beside BBRv3", ("BBRv3", "share")),
+    ("delay", ("", "delay_mean")),
+    ("lost", ("", "loss")),
 )
 
 Row = dict[str, str]
@@ -205,13 +205,13 @@ def bbr_table(numbers: Sequence[Row]) -> list[str]:
     lines = []
     for kind in BESIDE_BBR:
         cells = []
-        for _, (form, measure), interval in BBR_COLUMNS:
+        for _, (form, measure) in BBR_COLUMNS:
             row = kept[kind, "bbr", form, measure]
             mean, ci95 = float(row["mean"]), float(row["ci95"])
-            said = f"{mean:.1f} ± {ci95:.1f}" if interval else _digits(mean)
+            said = f"{mean:.1f} ± {ci95:.1f}" if measure == "share" else _digits(mean)
             cells.append(f"{said} {row['unit']}")
         lines.append([kind, *cells])
-    return table(["", *(heading for heading, *_ in BBR_COLUMNS)], lines, "lr")
+    return table(["", *(heading for heading, _ in BBR_COLUMNS)], lines, "lr")
 
 
 def _by_place(numbers: Sequence[Row]) -> dict[tuple[str, str, str, str], Row]:

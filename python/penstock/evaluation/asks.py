@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from penstock.evaluation.numbers import NONE, Array, Numbers
+from penstock.evaluation.numbers import NONE, Array, Numbers, goodput_share
 from penstock.evaluation.points import Where
 from penstock.evaluation.rfc import experiment
 
@@ -60,9 +60,10 @@ def ratio(above: Ask, below: Ask) -> Ask:
     return asked
 
 
-def share(part: Ask, other: Ask) -> Ask:
-    """Returns a part of the sum of two."""
-    return ratio(part, lambda numbers, candidate: part(numbers, candidate) + other(numbers, candidate))
+def share(experiment_key: str, group: int) -> Ask:
+    """Returns what one of two traffic entries has of the goodput of both."""
+    where = _at(experiment_key)
+    return lambda numbers, candidate: goodput_share(numbers, where(candidate), group)
 
 
 def _mean_between(series: tuple[Array, Array], since: float, until: float) -> float:

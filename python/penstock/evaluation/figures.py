@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.evaluation.candidates import BASELINE
-from penstock.evaluation.numbers import Array, Numbers
+from penstock.evaluation.numbers import Array, Numbers, goodput_share
 from penstock.evaluation.points import Where
 from penstock.evaluation.rfc import Variant, experiment
 from penstock.runs.measures import QUANTILES
@@ -254,8 +254,7 @@ def _shares(
         for ax, (variant, title) in zip(axes, shown, strict=True):
             found = {}
             for name in names:
-                both = [numbers.group(Where(name, key, variant.key), each, "goodput_bps") for each in (0, 1)]
-                found[name] = 100 * float(np.mean(both[group] / (both[0] + both[1])))
+                found[name] = 100 * float(np.mean(goodput_share(numbers, Where(name, key, variant.key), group)))
             ax.axvline(found[BASELINE], color=style.MUTED, lw=0.9)
             for row, name in enumerate(names):
                 ax.plot(found[name], row, "o", color=style.MUTED if name == BASELINE else style.look(0).colour, ms=5)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.evaluation.numbers import Array, Numbers
+from penstock.evaluation.numbers import Array, Numbers, goodput_share
 from penstock.evaluation.points import Where
 from penstock.judging.estimate import FROM_ZERO, SHARE, Bounds, Estimate
 from penstock.show.numbers import IDENTICAL, number
@@ -53,11 +53,10 @@ def _of_any_group(measure: str) -> Callable[[Numbers, Where], Array]:
 
 
 def _share(numbers: Numbers, where: Where) -> Array:
-    """The first of two traffic entries' part of the goodput."""
+    """The first of two traffic entries' part of the goodput; of more or fewer there is none."""
     if len(numbers.groups(where)) != 2:
         return np.full(len(numbers.seeds[where]), np.nan)
-    first, second = (numbers.group(where, of, "goodput_bps") for of in (0, 1))
-    return first / (first + second)
+    return goodput_share(numbers, where, 0)
 
 
 COLUMNS: Sequence[Column] = (

@@ -119,5 +119,12 @@ class Numbers:
         return [self._measured.get(key, {}).get((measure, of), none) for key in self._keys[where]]
 
 
+def goodput_share(numbers: Numbers, where: Where, group: int) -> Array:
+    """Returns what one of two traffic entries has of the goodput of both; NaN where there is none."""
+    both = [numbers.group(where, each, "goodput_bps") for each in (0, 1)]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(both[group] / (both[0] + both[1]), dtype=np.float64)
+
+
 def _number(value: float | None) -> float:
     return NONE if value is None else float(value)

@@ -413,7 +413,7 @@ impl LossRecovery for Rack {
             // A timeout that runs is left as it is (Linux).
             let at = s.timeout_of_head(c, now);
             if idle || s.purpose == Purpose::Probe {
-                s.time_head(c, now);
+                s.time_head(c, now, at);
             }
             s.schedule_probe(c, now, (at > now).then_some(at));
         }
@@ -845,10 +845,10 @@ impl State {
         sent + c.rtt.timeout()
     }
 
-    /// The timer is the timeout of the first segment outstanding; one that has passed is due soon.
-    fn time_head(&mut self, c: &mut Connection, now: Time) {
+    /// The timer is the timeout of the first segment outstanding, `at`; one that has passed is due
+    /// soon.
+    fn time_head(&mut self, c: &mut Connection, now: Time, at: Time) {
         self.purpose = Purpose::Timeout;
-        let at = self.timeout_of_head(c, now);
         c.timers.set(Timer::Rtx, at.max(now + SLACK));
     }
 
@@ -883,7 +883,8 @@ impl State {
             return;
         }
         if self.probe.is_some() || !c.sends(true) {
-            return self.time_head(c, now);
+            let at = self.timeout_of_head(c, now);
+            return self.time_head(c, now, at);
         }
         let edge = c.highest_ack + i64::from(c.peer_window);
         let new = c.next <= edge && c.next < c.limit;
@@ -934,7 +935,10 @@ impl State {
         }
         match waits {
             Some(wait) => self.wait_for_late(c, now, wait),
-            None => self.time_head(c, now),
+            None => {
+                let at = self.timeout_of_head(c, now);
+                self.time_head(c, now, at);
+            }
         }
     }
 
