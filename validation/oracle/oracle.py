@@ -52,6 +52,12 @@ STAGGER_S = 3
 #: For how long the queue is there before time counts: until a server is up, and 0.2 s.
 AHEAD_S = 0.3
 
+#: A tick of Debian's kernel (HZ is 250). Its timers never fire early: one that is set n ticks ahead fires after n + 1.
+TICK_US = 4000
+
+#: Disciplines that such a timer updates. DualPI2 has a finer one.
+PERIODIC = ("pie", "fq_pie")
+
 #: Kernel modules of every run.
 MODULES = ("veth", "af_packet", "sch_netem", "sch_htb")
 
@@ -171,6 +177,8 @@ class Setting:
         there, back = (f"{(self.delay_s - early) * 1e6:.3f} us" for early in (early_s, 0.0))
         read = Scenario.from_toml(config.read(json.dumps(state), "tc", Given(rate=rate)).text).resolved
         aqm = {key: value for key, value in read["aqm"].items() if value is not None and key != "reverse"}
+        if self.kind in PERIODIC:
+            aqm["t_update"] = f"{state[-1]['options']['tupdate'] + TICK_US} us"
         if state[-1]["options"].get("adaptive"):  # netlink.py makes it so, which tc does not
             aqm = {"kind": "ared", **{key: aqm[key] for key in _RAMP}}
         # What a frame has beside the packet is in `overhead` below.
@@ -201,7 +209,7 @@ class Setting:
         start += group.number * (2 * self.delay_s + 0.004) + 7 * self.delay_s
         begins = {"uniform": [f"{start:.3f} s", f"{start + 0.01:.3f} s"]}
         # Debian's HZ is 250. Its TCP hands down in one piece what its pace has for a millisecond.
-        return flows | {"start": begins, "tick": "4 ms", "min_tso_segments": 2}
+        return flows | {"start": begins, "tick": f"{TICK_US} us", "min_tso_segments": 2}
 
     def router_duration_s(self) -> int:
         """The router outlives the flows: iperf3's last exchange crosses it too."""

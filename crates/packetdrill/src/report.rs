@@ -255,8 +255,7 @@ are run by `cargo test -p penstock-packetdrill`.
 
 - **Packets.** Each packet that a script expects has to be the next that the host sends: its bytes,
   its ECN bits and code point, the blocks of an ACK. A packet of several segments is a run of single
-  ones. PSH, the window field, timestamps, and a SYN's options but AccECN's are not compared: the
-  model has none.
+  ones. PSH, the window field, timestamps, and a SYN's options but AccECN's are not compared.
 - **Times.** A packet has to leave within packetdrill's own tolerance, 4 ms or an eighth of the time
   since the last event, or what the script states. The tables say by how much it missed.
 - **Assertions** about the window, the threshold, the state, and the counts of segments.

@@ -662,6 +662,7 @@ fn syn(bits: Bits, p: &Packet) -> Segment {
         ecn: field(p),
         bits,
         owes_cwr: false,
+        push: false,
         stamp: Stamp::NONE,
     }
 }

@@ -48,6 +48,7 @@ impl Io for Uplink<'_> {
         flags |= flag::when(s.syn, flag::SYN);
         flags |= flag::when(s.retransmit, flag::RETRANSMIT);
         flags |= flag::when(s.owes_cwr, flag::OWES_CWR);
+        flags |= flag::when(s.push, flag::PUSH);
         let p = Pkt {
             seq: s.seq,
             flow: self.number,
@@ -96,13 +97,15 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32)
 /// Returns the segment that a packet carries.
 #[inline(always)]
 fn segment(p: &Pkt) -> Segment {
+    let syn = p.is(flag::SYN);
     Segment {
         seq: p.seq,
-        syn: p.is(flag::SYN),
+        syn,
         retransmit: p.is(flag::RETRANSMIT),
         ecn: p.ecn(),
         bits: p.bits,
-        owes_cwr: p.is(flag::OWES_CWR),
+        owes_cwr: syn && p.is(flag::OWES_CWR),
+        push: p.pushes(),
         stamp: p.stamp(),
     }
 }

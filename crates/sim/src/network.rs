@@ -291,6 +291,7 @@ impl Network {
             ack: p.is(flag::ACK | flag::REQUEST),
             upstream: browser.map_or(0, |c| c.upstream(request)),
             syn: p.is(flag::SYN),
+            push: p.pushes(),
             bits: p.bits,
             ecn: p.ecn(),
             class: p.class,

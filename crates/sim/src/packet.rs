@@ -24,7 +24,10 @@ pub(crate) mod flag {
     pub(crate) const ACK: u8 = 1 << 2;
     pub(crate) const SYN: u8 = 1 << 3;
     pub(crate) const RETRANSMIT: u8 = 1 << 4;
+    /// Of a SYN.
     pub(crate) const OWES_CWR: u8 = 1 << 5;
+    /// Of data.
+    pub(crate) const PUSH: u8 = OWES_CWR;
     /// A client's request, on its way to the server.
     pub(crate) const REQUEST: u8 = 1 << 6;
     /// No segment, and nobody answers it.
@@ -118,6 +121,12 @@ impl Pkt {
     #[inline]
     pub(crate) fn stamp(&self) -> Stamp {
         Stamp::from_number(self.options)
+    }
+
+    /// Whether it is data that end a burst.
+    #[inline]
+    pub(crate) fn pushes(&self) -> bool {
+        self.flags & (flag::SYN | flag::ACK | flag::PUSH) == flag::PUSH
     }
 
     /// It has this ECN field from now on.

@@ -10,9 +10,9 @@
 //! *What.* The simulator counts segments; here they become bytes. Data segment `k` starts at ISN +
 //! 1 + (k − first) · segment. Hosts are `10.x.y.z`, counted from `10.0.0.1`; a flow has its own
 //! server port, each of its connections its own client port and ISN. The SYN negotiates what the
-//! flow uses: MSS, window scale, SACK, ECN. The ECN bits (AE, CWR, ECE) are those that the two ends
-//! sent. A flow without handshake (ns-2's Vegas) looks like a connection that was open before the
-//! capture began. There is no FIN: the simulator sends none.
+//! flow uses: MSS, window scale, SACK, ECN. PSH and the ECN bits (AE, CWR, ECE) are those that the
+//! two ends sent. A flow without handshake (ns-2's Vegas) looks like a connection that was open
+//! before the capture began. There is no FIN: the simulator sends none.
 //!
 //! *Retransmissions.* Each that the simulator counted and that reached the link is in the file,
 //! with its original before it. Wireshark calls some of them "out-of-order" (they follow newer data
@@ -65,6 +65,8 @@ pub(crate) struct PacketView {
     /// come of it.
     pub(crate) upstream: u32,
     pub(crate) syn: bool,
+    /// Data that end a burst.
+    pub(crate) push: bool,
     pub(crate) bits: Bits,
     pub(crate) ecn: Ecn,
     /// Written as DSCP.
@@ -195,6 +197,7 @@ impl Capture {
         }
         t.ack = p.ack || !p.syn;
         t.syn = p.syn;
+        t.psh = p.push;
         t.ns = p.bits.ae(); // the same bit
         t.cwr = p.bits.cwr();
         t.ece = p.bits.ece();

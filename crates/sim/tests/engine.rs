@@ -192,8 +192,8 @@ fn paced_segments_come_evenly() {
 }
 
 /// Ten segments a round trip of 21.08 ms, in a burst or evenly: the same number of events. Where
-/// the pace is what limits the flow, a timer for every two segments comes in addition to the four
-/// events of a segment: at 3 Mbit/s 3606 of them in ten seconds.
+/// the pace is what limits the flow, a timer comes in addition to the four events of a segment: at 3
+/// Mbit/s 3606 of them in ten seconds.
 #[test]
 fn pacing_costs_no_event() {
     let events = |app: &App, seconds| {
@@ -203,7 +203,7 @@ fn pacing_costs_no_event() {
     let bursts = in_steady_state(&paced(None, 10));
     assert_eq!(in_steady_state(&paced(Some(4_000_000), 10)), bursts);
     let slower = in_steady_state(&paced(Some(3_000_000), 1000));
-    assert!(slower < 3606 * 9 / 2 + 30, "{slower}");
+    assert!(slower < 3606 * 5 + 30, "{slower}");
 }
 
 /// The same of the pace of the window, for each way of finding losses that keeps a record and for
@@ -221,7 +221,11 @@ fn the_pace_of_the_window_costs_no_event() {
         let steady = |pacing| events(recovery, pacing, 12) - events(recovery, pacing, 2);
         let bursts = steady(Pacing::Off);
         assert!(bursts > 4 * 10 * 10_000 / 22, "{bursts}: four of each segment");
-        assert_eq!([Pacing::Fq, Pacing::Always].map(steady), [bursts; 2], "{recovery:?}");
+        // The two ends of the ten seconds cut through a round trip, evenly spread or not.
+        for pacing in [Pacing::Fq, Pacing::Always] {
+            let paced = steady(pacing);
+            assert!(paced.abs_diff(bursts) <= 2, "{recovery:?} {pacing:?}: {paced}, {bursts}");
+        }
     }
 }
 

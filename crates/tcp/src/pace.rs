@@ -128,7 +128,7 @@ impl PaceKeys {
     }
 }
 
-/// The time's worth of data that may wait at the host, where that is more than two segments
+/// The time's worth of data that may wait in fq, where that is more than two segments
 /// (`sk_pacing_shift`).
 const AHEAD: Duration = Duration::from_millis(1);
 
@@ -165,6 +165,8 @@ pub(crate) struct Bursts {
     /// When the last burst left, and what is to follow of it.
     at: Time,
     left: i64,
+    /// The last burst has more than one segment.
+    several: bool,
     /// What there is room for waits for more.
     pub(crate) waits: bool,
 }
@@ -172,7 +174,8 @@ pub(crate) struct Bursts {
 impl Bursts {
     pub(crate) fn new(keys: &PaceKeys) -> Option<Box<Self>> {
         let least = keys.min_tso_segments;
-        let b = Bursts { least, min_rtt: None, at: Time::ZERO, left: 0, waits: false };
+        let (at, left) = (Time::ZERO, 0);
+        let b = Bursts { least, min_rtt: None, at, left, several: false, waits: false };
         (least > 0).then(|| Box::new(b))
     }
 
@@ -213,8 +216,13 @@ impl Bursts {
 
     /// A burst of `n` begins, which leaves at `at`.
     pub(crate) fn begin(&mut self, n: i64, at: Time) -> Time {
-        (self.at, self.left) = (at, n - 1);
+        (self.at, self.left, self.several) = (at, n - 1, n > 1);
         at
+    }
+
+    /// Whether the segment that was last put out ends a burst of several.
+    pub(crate) fn ended(&self) -> bool {
+        self.left == 0 && self.several
     }
 }
 
@@ -241,9 +249,11 @@ impl Pacer {
         self.next.max(now)
     }
 
-    /// Returns when sending may go on, if enough waits at the host: two bursts of `n`.
-    pub(crate) fn holds(&self, now: Time, gap: Duration, n: u64) -> Option<Time> {
-        let ahead = AHEAD.max(Duration::from_ticks(gap.as_ticks().saturating_mul(2 * n)));
+    /// Returns when sending may go on, unless it may now. Before fq two bursts of `n` may wait, where
+    /// that is `fq`; a sender that paces itself hands nothing over before its time.
+    pub(crate) fn holds(&self, now: Time, gap: Duration, fq: Option<u64>) -> Option<Time> {
+        let bursts = |n: u64| Duration::from_ticks(gap.as_ticks().saturating_mul(2 * n));
+        let ahead = fq.map_or(Duration::from_ticks(1), |n| AHEAD.max(bursts(n)));
         (self.next >= now + ahead).then_some(self.next)
     }
 }
@@ -380,19 +390,19 @@ mod tests {
         }
     }
 
-    /// Two segments of 2.5 ms, or five of 0.2 ms, wait at the host.
+    /// Two segments of 2.5 ms, or five of 0.2 ms, are handed to fq at once. Without it one is.
     #[test]
-    fn little_waits_at_the_host() {
-        for (gap, waiting) in [(2_500, 2), (200, 5)] {
+    fn little_waits_in_fq() {
+        for (gap, fq, waiting) in [(2_500, None, 1), (2_500, Some(1), 2), (200, Some(1), 5)] {
             let gap = Duration::from_micros(gap);
             let mut p = Pacer { next: us(1_000) };
             let mut sent = 0;
-            while p.holds(us(1_000), gap, 1).is_none() {
+            while p.holds(us(1_000), gap, fq).is_none() {
                 p.departs(us(1_000), gap);
                 sent += 1;
             }
             assert_eq!(sent, waiting);
-            assert_eq!(p.holds(us(1_000), gap, 1), Some(p.next));
+            assert_eq!(p.holds(us(1_000), gap, fq), Some(p.next));
         }
     }
 }

@@ -228,8 +228,11 @@ impl Receiver {
             }
         }
         if self.delay != AT_ONCE {
-            // At once: the second segment, whatever is out of order or fills a gap, news of marks.
-            let hold = self.delayed_until == Time::NEVER && in_order && !gap && !news;
+            // At once: the second segment, whatever is out of order or fills a gap, news of marks;
+            // Linux: what is pushed (tcp_cleanup_rbuf).
+            let pushed = SPECIAL && s.push && self.adapts();
+            let first = self.delayed_until == Time::NEVER;
+            let hold = first && in_order && !gap && !news && !pushed;
             if hold {
                 self.delayed_until = now + self.delay;
                 return Reply::Later;
@@ -602,6 +605,7 @@ mod tests {
             ecn: if seq > 0 { Codepoint::Ect0 } else { Codepoint::NotEct },
             bits: Bits::NONE,
             owes_cwr: false,
+            push: false,
             stamp: Stamp::NONE,
         }
     }
@@ -776,6 +780,29 @@ mod tests {
         let answer = now(r.on_segment(Time::ZERO, &syn(request)));
         assert_ne!(answer.bits, Bits::NONE, "capable");
         r
+    }
+
+    /// Segments 1 and 3 end bursts. Who adapts its delays answers them at once, and counts two from
+    /// there; others count.
+    #[test]
+    fn the_end_of_a_burst_is_acknowledged_at_once() {
+        for (adapts, want) in [(true, [1, 3, 5].as_slice()), (false, &[2, 4])] {
+            let mut r = connected(TcpParams {
+                delayed_ack: true,
+                delayed_ack_adapts: adapts,
+                ecn: Ecn::Classic,
+                ..TcpParams::default()
+            });
+            let mut replies = |seq: i64| {
+                let t = Time::from_nanos(seq as u64 * 1_000_000);
+                match r.on_segment(t, &Segment { push: seq == 1 || seq == 3, ..seg(seq) }) {
+                    Reply::Now(a) => Some(a.seq),
+                    Reply::Later => None,
+                }
+            };
+            let acks: Vec<i64> = (1..=5).filter_map(&mut replies).collect();
+            assert_eq!(acks, want, "{adapts}");
+        }
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Segment {
     /// A SYN whose sender still owes a CWR. In ns-2 alone that debt outlives a connection, and the
     /// SYN tells of it.
     pub owes_cwr: bool,
+    /// Whether it ends a burst. Linux sets PSH on it, so that the receiver does not wait for more.
+    pub push: bool,
     /// When it leaves, where `timestamps` are used.
     pub stamp: Stamp,
 }

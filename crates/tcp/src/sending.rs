@@ -68,7 +68,7 @@ impl Connection {
     }
 
     /// Starts the timer that the next segment has to wait for: that of `send_overhead`, unless it
-    /// has expired (`force`), or pacing's, if enough waits at the host. Returns whether there is
+    /// has expired (`force`), or pacing's, if its time has not come. Returns whether there is
     /// one.
     #[inline]
     pub(crate) fn holds(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
@@ -99,7 +99,8 @@ impl Connection {
                 return true; // the next ACK lets it go
             }
         }
-        let Some(at) = gap.and_then(|gap| self.pacer.holds(now, gap, ahead)) else { return false };
+        let fq = self.p.pacing.by_fq().then_some(ahead);
+        let Some(at) = gap.and_then(|gap| self.pacer.holds(now, gap, fq)) else { return false };
         self.timers.set(Timer::Release, at);
         true
     }
@@ -301,7 +302,9 @@ impl Connection {
             () if self.plain => (now, Stamp::NONE),
             () => self.written_down(now, seq, syn),
         };
-        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced, stamp }, now);
+        let owes_cwr = syn && reduced;
+        let push = RECORDED && !syn && self.bursts.as_ref().is_some_and(|b| b.ended());
+        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr, push, stamp }, now);
         self.counters.sent += 1;
         if retransmit {
             self.counters.retransmits += 1;

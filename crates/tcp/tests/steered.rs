@@ -24,6 +24,7 @@ fn prague_is_ect1_throughout() {
     for last in 2..=4 {
         s.sack(0, &[(2, last)]);
     }
+    s.timer();
     let again = s.take();
     assert!(again.iter().any(|s| s.retransmit && s.seq == 1), "{again:?}");
     assert!(data.iter().chain(&again).all(|s| s.ecn == Codepoint::Ect1));

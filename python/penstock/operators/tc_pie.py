@@ -112,7 +112,10 @@ def _queues(wants: Pie) -> tuple[dict[str, int], list[Value]]:
 def _pie_values(wanted: Wanted, wants: Pie, used_s: tuple[float, float], gains: Mapping[str, int]) -> list[Value]:
     """Returns what becomes of each value."""
     target_used, period_used = used_s
-    why = f"the kernel's timer ticks {HZ} times a second (CONFIG_HZ={HZ}; with another CONFIG_HZ another period)"
+    late = f"it fires one tick later still, after {used_s[1] + 1e3 / HZ:g} ms"
+    why = (
+        f"the kernel's timer ticks {HZ} times a second (CONFIG_HZ={HZ}; with another CONFIG_HZ another period); {late}"
+    )
     built_in = "built into the kernel"
     ticks = RANGES["pie target"].why(wants.target_s * 1e6, "ticks of 64 ns")
     why = RANGES["pie tupdate"].why(wants.t_update_s * 1e6, why)

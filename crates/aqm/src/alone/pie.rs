@@ -36,8 +36,9 @@ pub const KIND: Kind = Kind {
         With ECN, above p = 0.1 it drops capable packets too. The departure rate is measured only \
         while 16 kB wait: below that, at 10 Mbit/s 13 ms, no measurement begins and the last one \
         holds (`delay_from = \"timestamps\"` does without). One queue: flows are not isolated. Of \
-        RFC 8033 it leaves out switching itself off (5.3). Linux's form (`variant`) has its timer \
-        run in whole jiffies: at 250 of them a second set `t_update` to 16 ms.",
+        RFC 8033 it leaves out switching itself off (5.3). Linux's timer \
+        counts whole jiffies and fires one later: at 250 of them a second its 15 ms, which tc \
+        shows as 16 ms, are 20 ms (`t_update`).",
     params: own_tables::<PieParams>(),
     state: &states(COLUMNS),
     defaults: PieParams::DEFAULTS,

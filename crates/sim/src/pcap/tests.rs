@@ -11,6 +11,7 @@ const DATA: PacketView = PacketView {
     ack: false,
     upstream: 0,
     syn: false,
+    push: false,
     bits: Bits::NONE,
     ecn: Ecn::Ect0,
     class: 0,
@@ -101,6 +102,7 @@ fn data_and_acks_byte_by_byte() {
     ];
     let packet = one(&PacketView { seq: 3, bits: Bits::CWR, ..DATA });
     assert_eq!((&packet[..36], &packet[38..]), (&data[..36], &data[38..]));
+    assert_eq!(one(&PacketView { seq: 3, bits: Bits::CWR, push: true, ..DATA })[33], 0x98);
 
     #[rustfmt::skip]
     let ack = [
