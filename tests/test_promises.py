@@ -193,6 +193,9 @@ def test_validate(it: Trial) -> None:
 def test_bench(it: Trial) -> None:
     if shutil.which("ns") is None:
         lack(it, "no ns: apt-get install ns2")
+    sysroot = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout
+    if not any(Path(sysroot.strip()).rglob("llvm-profdata")):
+        lack(it, "no llvm-profdata: rustup component add llvm-tools")
     it.bin("penstock")
     it.run("make", "bench")
     page = (it.checkout / "docs" / "performance.md").read_text(encoding="utf-8")
