@@ -221,11 +221,10 @@ fn the_pace_of_the_window_costs_no_event() {
         let steady = |pacing| events(recovery, pacing, 12) - events(recovery, pacing, 2);
         let bursts = steady(Pacing::Off);
         assert!(bursts > 4 * 10 * 10_000 / 22, "{bursts}: four of each segment");
-        // The two ends of the ten seconds cut through a round trip, evenly spread or not.
-        for pacing in [Pacing::Fq, Pacing::Always] {
-            let paced = steady(pacing);
-            assert!(paced.abs_diff(bursts) <= 2, "{recovery:?} {pacing:?}: {paced}, {bursts}");
-        }
+        assert_eq!(steady(Pacing::Fq), bursts, "{recovery:?}");
+        // One or two more, in ten seconds as in a hundred: none of each segment.
+        let always = steady(Pacing::Always);
+        assert!((bursts..=bursts + 2).contains(&always), "{recovery:?}: {always}, {bursts}");
     }
 }
 

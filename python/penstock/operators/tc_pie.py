@@ -112,7 +112,7 @@ def _queues(wants: Pie) -> tuple[dict[str, int], list[Value]]:
 def _pie_values(wanted: Wanted, wants: Pie, used_s: tuple[float, float], gains: Mapping[str, int]) -> list[Value]:
     """Returns what becomes of each value."""
     target_used, period_used = used_s
-    late = f"it fires one tick later still, after {used_s[1] + 1e3 / HZ:g} ms"
+    late = f"it fires one tick later still, after {period_used + 1e3 / HZ:g} ms"
     why = (
         f"the kernel's timer ticks {HZ} times a second (CONFIG_HZ={HZ}; with another CONFIG_HZ another period); {late}"
     )
