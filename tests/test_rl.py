@@ -106,7 +106,7 @@ def test_an_action_acts() -> None:
     small, large = rewards(window, 0.02)[1], rewards(window, 0.5)[1]
     assert small["cwnd_segments"] < large["cwnd_segments"]
     assert small["throughput"] < 0.2 < 0.5 < large["throughput"]
-    # RACK sees that a repair was lost; without it the flow, whose window does not answer, waits for timeouts.
+    # Repairs are lost in the queue that CUBIC overshoots. RACK sees that; RFC 6675 waits for a timeout each time.
     paced = rl.CongestionEnv(two.set("profile", "linux"), act="pacing", step="40 ms")
     assert rewards(paced, 0.2)[1]["throughput"] == pytest.approx(0.3, abs=0.03)
 
