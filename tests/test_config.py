@@ -567,7 +567,7 @@ def test_codel_is_rounded_as_the_kernel_does() -> None:
 
 def test_pie_has_the_kernels_timer() -> None:
     written = write("tc", kind="pie", alpha=3.0)
-    assert value(written, "t_update").used == 16.0
+    assert (value(written, "t_update").used, written.readback["options"]["tupdate"]) == (16.0, 12000)
     assert (value(written, "alpha").used, value(written, "beta").used) == (2.0, 1.25)
 
 

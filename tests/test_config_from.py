@@ -367,7 +367,8 @@ def test_a_pasted_session_is_read() -> None:
     text = "root@OpenWrt:~# tc -s -d qdisc show\n" + tc_states.text(tc_states.state("pie")) + "root@OpenWrt:~# tc -V\n"
     made = reading(text)
     assert made.fate.sentences() == []
-    assert "from text" in made.fate.notes[0]
+    assert "tupdate" in made.fate.notes[0]
+    assert "from text" in made.fate.notes[1]
 
 
 def one_message(text: str) -> None:

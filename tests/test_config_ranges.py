@@ -217,7 +217,7 @@ BREAKS: dict[str, dict[str, Breaks]] = {
         "fq_codel memory_limit": Breaks(r" memory_limit (\d+)", None, fq(buffer_bytes=HUGE)),
         "pie limit": Breaks(r" limit (\d+)", *buffers(pie)),
         "pie target": Breaks(r" target (\d+)us", *ends(pie, target_s=(1e-9, 1e6))),
-        "pie tupdate": Breaks(r" tupdate (\d+)us", *ends(pie, t_update_s=(1e-9, 1e6))),
+        "pie tupdate": Breaks(r" tupdate (\d+)us", *ends(pie, t_update_s=(1e-9, 1e6)), near=("below", "above")),
         "pie alpha": Breaks(r" alpha (\d+)", *ends(pie, alpha=(-1.0, 9.0))),
         "pie beta": Breaks(r" beta (\d+)", *ends(pie, beta=(-1.0, 9.0))),
         "fq_pie flows": Breaks(r" flows (\d+)", *ends(fq_pie, flows=(0, 10**6))),

@@ -52,11 +52,8 @@ STAGGER_S = 3
 #: For how long the queue is there before time counts: until a server is up, and 0.2 s.
 AHEAD_S = 0.3
 
-#: A tick of Debian's kernel (HZ is 250). Its timers never fire early: one that is set n ticks ahead fires after n + 1.
+#: A tick of Debian's kernel (HZ is 250).
 TICK_US = 4000
-
-#: Disciplines that such a timer updates. DualPI2 has a finer one.
-PERIODIC = ("pie", "fq_pie")
 
 #: Kernel modules of every run.
 MODULES = ("veth", "af_packet", "sch_netem", "sch_htb")
@@ -177,8 +174,6 @@ class Setting:
         there, back = (f"{(self.delay_s - early) * 1e6:.3f} us" for early in (early_s, 0.0))
         read = Scenario.from_toml(config.read(json.dumps(state), "tc", Given(rate=rate)).text).resolved
         aqm = {key: value for key, value in read["aqm"].items() if value is not None and key != "reverse"}
-        if self.kind in PERIODIC:
-            aqm["t_update"] = f"{state[-1]['options']['tupdate'] + TICK_US} us"
         if state[-1]["options"].get("adaptive"):  # netlink.py makes it so, which tc does not
             aqm = {"kind": "ared", **{key: aqm[key] for key in _RAMP}}
         # What a frame has beside the packet is in `overhead` below.

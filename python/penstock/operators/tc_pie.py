@@ -6,7 +6,6 @@ include/net/pie.h.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,20 +26,45 @@ def pie_reported(microseconds: int) -> int:
     return (microseconds * 1000 >> 6 << 6) // 1000
 
 
+def tupdate(microseconds: int) -> int:
+    """Returns the `tupdate` of which [`period`][] makes this time, or the next longer one, in
+    microseconds.
+
+    >>> tupdate(15_000), period(12_000)
+    (12000, 16000)
+    """
+    ticks, step = -(-microseconds * HZ // 1_000_000), 1
+    while ticks > 64 * step:
+        step *= 8
+    return max(1, -(-ticks // step) - 1) * step * 1_000_000 // HZ
+
+
+def period(microseconds: int) -> int:
+    """Returns the microseconds after which the kernel's PIE updates, told `tupdate`: whole ticks,
+    rounded up, and one more, for a timer never fires early. One that is set 64 ticks ahead fires
+    at a multiple of 8, 505 ahead of 64, and so on (kernel/time/timer.c: calc_index).
+
+    >>> period(15_000)
+    20000
+    """
+    ticks, step = -(-microseconds * HZ // 1_000_000), 1
+    while ticks > 63 * step:
+        step *= 8
+    return (ticks // step + 1) * step * 1_000_000 // HZ
+
+
 def pie(wanted: Wanted) -> Line:
     """Writes sch_pie and sch_fq_pie."""
     wants = wanted.aqm
     assert isinstance(wants, Pie)
-    target, period = (
-        RANGES[f"pie {name}"].fit(each * 1e6)
-        for name, each in (("target", wants.target_s), ("tupdate", wants.t_update_s))
-    )
+    target = RANGES["pie target"].fit(wants.target_s * 1e6)
+    update = tupdate(RANGES["pie tupdate"].fit(wants.t_update_s * 1e6))
     room = RANGES["pie limit"].value("buffer", asked_limit(wanted, wants), "whole packets")
     limit = int(room.used)
     target_used = (target * 1000 >> 6 << 6) / 1e6
-    period_used = math.ceil(period / (1e6 / HZ)) * 1e3 / HZ
+    period_used = period(update) / 1e3
     gains = {name: RANGES[f"pie {name}"].fit(getattr(wants, name) * PIE_GAIN) for name in ("alpha", "beta")}
-    words = [f"limit {limit} target {target}us tupdate {period}us"]
+    words = [f"limit {limit} target {target}us tupdate {update}us"]
     words += [f"alpha {gains['alpha']} beta {gains['beta']}", "ecn" if wanted.ecn else "noecn"]
     words += ["bytemode" if wants.bytemode else "nobytemode"]
     words += ["dq_rate_estimator"] if wants.rate_estimate else ["no_dq_rate_estimator"]
@@ -65,7 +89,7 @@ def pie(wanted: Wanted) -> Line:
     readback: dict[str, Any] = {
         "limit": limit,
         "target": pie_reported(target),
-        "tupdate": math.ceil(period / (1e6 / HZ)) * 1_000_000 // HZ,
+        "tupdate": update,
         "alpha": gains["alpha"],
         "beta": gains["beta"],
     }
@@ -112,9 +136,9 @@ def _queues(wants: Pie) -> tuple[dict[str, int], list[Value]]:
 def _pie_values(wanted: Wanted, wants: Pie, used_s: tuple[float, float], gains: Mapping[str, int]) -> list[Value]:
     """Returns what becomes of each value."""
     target_used, period_used = used_s
-    late = f"it fires one tick later still, after {period_used + 1e3 / HZ:g} ms"
     why = (
-        f"the kernel's timer ticks {HZ} times a second (CONFIG_HZ={HZ}; with another CONFIG_HZ another period); {late}"
+        f"the kernel's timer ticks {HZ} times a second (CONFIG_HZ={HZ}; with another CONFIG_HZ another period), and "
+        "fires a tick later than tupdate"
     )
     built_in = "built into the kernel"
     ticks = RANGES["pie target"].why(wants.target_s * 1e6, "ticks of 64 ns")

@@ -10,11 +10,11 @@ from penstock.operators import tc_read_ramps as ramps
 from penstock.operators.state import number, whole
 from penstock.operators.tc_box import MOST, PACKET, Box, Options, Read, on
 from penstock.operators.tc_cake import ISOLATION, TINS, packets_of
-from penstock.operators.tc_delays import BOOKED
+from penstock.operators.tc_delays import BOOKED, HZ
 from penstock.operators.tc_dual import GAIN, gain_told
 from penstock.operators.tc_forms import cell_size
 from penstock.operators.tc_line import FRAME
-from penstock.operators.tc_pie import PIE_GAIN, PIE_MOST, pie_reported
+from penstock.operators.tc_pie import PIE_GAIN, PIE_MOST, period, pie_reported
 
 #: Packets that FQ-CoDel of the simulator holds at most.
 MOST_LIMIT = 10**6
@@ -90,20 +90,22 @@ def _pie(box: Box) -> Read:
     options, where = box.options, box.where
     target = whole(options, "target", where, 1, MOST)
     target += pie_reported(target) < target  # rounded down once: the next higher is what it was given
+    t_update = period(whole(options, "tupdate", where, 1, MOST))
     aqm: dict[str, object] = {
         "kind": "pie",
         "variant": "linux",
         "mean_packet": f"{PACKET} B",
         "ecn": on(options, "ecn"),
         "qdelay_ref": f"{target} us",
-        "t_update": f"{whole(options, 'tupdate', where, 1, MOST)} us",
+        "t_update": f"{t_update} us",
         "alpha": whole(options, "alpha", where, 0, PIE_MOST) / PIE_GAIN,
         "beta": whole(options, "beta", where, 0, PIE_MOST) / PIE_GAIN,
         "delay_from": "rate-estimate" if on(options, "dq_rate_estimator") else "timestamps",
     }
     if on(options, "bytemode"):
         aqm["bytemode"] = True
-    return Read(aqm, f"{whole(options, 'limit', where, 1, MOST)} packets")
+    late = f"tupdate: the kernel's timer fires a tick late, after {t_update / 1e3:g} ms (CONFIG_HZ={HZ})"
+    return Read(aqm, f"{whole(options, 'limit', where, 1, MOST)} packets", notes=(late,))
 
 
 def _fq_pie(box: Box) -> Read:
@@ -113,8 +115,9 @@ def _fq_pie(box: Box) -> Read:
     special: dict[str, str | None] = {}
     if limit < told:
         special["limit"] = f"the simulator holds {MOST_LIMIT} packets at most"
+    pie = _pie(box)
     aqm: dict[str, object] = {
-        **_pie(box).aqm,
+        **pie.aqm,
         "kind": "fq-pie",
         "flows": whole(options, "flows", where, 1, 65536),
         "quantum": f"{whole(options, 'quantum', where, 256, 2**20)} B",
@@ -122,7 +125,7 @@ def _fq_pie(box: Box) -> Read:
     }
     if "ecn_prob" in options:
         aqm["mark_ecnth"] = whole(options, "ecn_prob", where, 0, 100) / 100
-    return Read(aqm, f"{limit} packets", special)
+    return Read(aqm, f"{limit} packets", special, pie.notes)
 
 
 def _sfq(box: Box) -> Read:
