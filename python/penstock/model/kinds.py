@@ -1317,7 +1317,9 @@ class Cake(_Discipline):
 
     As FQ-COBALT, and hosts are equal before their flows are: a host with four downloads has no more than one with a
     single one. Traffic that is marked as voice or as bulk has tins of its own: a call does not wait for downloads,
-    and bulk has what the others leave. In the figure one queue is held: signals come as COBALT's.
+    and bulk has what the others leave. The first time that a queue is late it signals with the next packet, and not
+    after an interval, as Linux's does: a download's slow start ends early. In the figure one queue is held: from then
+    on signals come as COBALT's.
 
     It believes DSCPs: whoever marks downloads as voice has a quarter of the link ahead of the others, and the shares
     of diffserv8 add up to more than the link, so that low tins starve while high ones are full. ACKs are not thinned

@@ -161,9 +161,23 @@ pub struct Vars {
     p: f64,
     count: u32,
     dropping: bool,
+    /// In CAKE: 1/√count is still 0, as no count has changed yet.
+    fresh: bool,
 }
 
 impl Vars {
+    /// Those of a queue of CAKE's. Linux sets 1/√count to 0, and to 1 and less once a signal has come
+    /// or a count has fallen: the first delay above the target that a queue ever has is signalled
+    /// with the next packet, and not after an interval.
+    pub const FRESH: Vars = Vars {
+        drop_next: Time::ZERO,
+        blue_timer: Time::ZERO,
+        p: 0.0,
+        count: 0,
+        dropping: false,
+        fresh: true,
+    };
+
     /// A packet that has waited `sojourn` is at the head. `spared`: it is not dropped, whatever the
     /// law says, as the last one of a queue of CAKE's.
     pub fn dequeue(
@@ -181,7 +195,7 @@ impl Vars {
         if over {
             if !self.dropping {
                 self.dropping = true;
-                self.drop_next = now + law.gap(self.count);
+                self.drop_next = if self.fresh { now } else { now + law.gap(self.count) };
             }
             self.count = self.count.max(1);
         } else {
@@ -194,13 +208,11 @@ impl Vars {
             } else {
                 Verdict::Drop(Reason::Early)
             };
-            self.count = self.count.saturating_add(1);
-            self.drop_next += law.gap(self.count);
+            self.recount(law, self.count.saturating_add(1));
             late = now > self.drop_next;
         } else if due {
             while self.count > 0 && now >= self.drop_next {
-                self.count -= 1;
-                self.drop_next += law.gap(self.count);
+                self.recount(law, self.count - 1);
             }
             late = now > self.drop_next;
         }
@@ -254,9 +266,14 @@ impl Vars {
         }
         self.dropping = false;
         if self.count > 0 && now >= self.drop_next {
-            self.count -= 1;
-            self.drop_next += law.gap(self.count);
+            self.recount(law, self.count - 1);
         }
+    }
+
+    /// The count is another one from drop_next on, which moves on by its gap.
+    fn recount(&mut self, law: &Law, count: u32) {
+        (self.count, self.fresh) = (count, false);
+        self.drop_next += law.gap(count);
     }
 }
 
@@ -414,6 +431,25 @@ mod tests {
         assert_eq!((vars.count, vars.dropping, next_us(&vars)), (1, true, 10_000));
         assert!(drops(&mut vars, 11, 20));
         assert_eq!((vars.count, next_us(&vars)), (2, 80_711));
+    }
+
+    /// A queue of CAKE's, on time and then late: the first late packet passes, the next one does not.
+    /// The second time is a queue's as any.
+    #[test]
+    fn the_first_delay_of_a_fresh_queue_is_signalled_at_once() {
+        let first = |mut vars: Vars| {
+            let mut late =
+                (0..200).filter(|at| drops(&mut vars, *at, if *at < 7 { 1 } else { 20 }));
+            [late.next(), late.next()].map(Option::unwrap)
+        };
+        assert_eq!((first(Vars::FRESH), first(Vars::default())), ([8, 78], [107, 178]));
+        let mut vars = Vars::FRESH;
+        for at in 0..1000 {
+            let _ = drops(&mut vars, at, if at < 10 { 20 } else { 1 });
+        }
+        assert_eq!(vars.count, 0);
+        assert!((1000..1100).all(|at| !drops(&mut vars, at, 20)));
+        assert!(drops(&mut vars, 1100, 20));
     }
 
     #[test]
