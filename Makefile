@@ -159,7 +159,7 @@ kernel: setup ## the kernel's queue disciplines beside ours, in a virtual machin
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BIN)/python validation/oracle/program.py --page --out out/program; else echo "skipped: our program, which needs clang and libelf"; fi
 
 oracle: setup ## the kernel's queues under its own TCP in a virtual machine, beside our router and our simulator: two tables, half an hour
-	$(BIN)/python validation/oracle/oracle.py --kernel --penstock $(ROUTER) --ecn --adaptive --json out/oracle.json
+	$(BIN)/python validation/oracle/oracle.py --kernel --penstock $(ROUTER) --ecn --json out/oracle.json
 	$(BIN)/python validation/oracle/controls.py --out out/oracle
 
 packetdrill: ## Linux's own scripts against our TCP: docs/packetdrill.md; PACKETDRILL=checkout, KERNEL=folder with the kernel's
