@@ -206,7 +206,8 @@ class Setting:
         within = 0.01 if group.number == 1 else 0.002
         begins = {"uniform": [f"{start:.3f} s", f"{start + within:.3f} s"]}
         # Debian's HZ is 250. Its TCP hands down in one piece what its pace has for a millisecond.
-        return flows | {"start": begins, "tick": f"{TICK_US} us", "min_tso_segments": 2}
+        linux = {"tick": f"{TICK_US} us", "min_tso_segments": 2}
+        return flows | linux | {"start": begins, "pairs": 1, "source_host": "c", "destination_host": "s"}
 
     def router_duration_s(self) -> int:
         """The router outlives the flows: iperf3's last exchange crosses it too."""
