@@ -78,6 +78,8 @@ WITH = {
     # Each colour has thresholds of its own here.
     "wred": ("min_th", "max_th", "target_delay"),
 }
+#: Linux's gate, which is what `uniform` becomes there.
+LINUX = ("tc", "vyos")
 #: Boxes that mark nothing, and the keys that are about marks.
 NO_MARKS = ("vyos", "dpdk")
 OF_MARKS = ("mark_p", "forced")
@@ -95,8 +97,10 @@ def changes(kind: str, to: str) -> Iterator[tuple[str, object]]:
     for param in KINDS[kind]["params"]:
         if param["name"] in left_out(kind, to):
             continue
-        words = re.findall(r'"([^"]+)"', param["range"]) if param["type"] == "word" else OTHER[param["type"]]
+        words = tuple(re.findall(r'"([^"]+)"', param["range"])) if param["type"] == "word" else OTHER[param["type"]]
         linux = re.search(r"(\S+) with the variant linux|linux(?:, docsis)?: ([^;]+)", param["auto"])
+        if param["name"] == "gate" and to in LINUX:
+            words = ("uniform", "wait", "geometric")
         same = (linux[1] or linux[2]) if linux and BASES[kind].get("variant") == "linux" else None
         yield from ((param["name"], word) for word in words if str(word).lower() != same)
 

@@ -8,7 +8,7 @@
 // in nanoseconds, unless it says otherwise.
 
 enum kind { RED, ARED, MECN, AMECN, RARED, NRED, RED_AT, WRED, STEP, PI, PI2, PIE, AVQ };
-enum spacing { UNIFORM, WAIT, GEOMETRIC };
+enum spacing { UNIFORM, WAIT, GEOMETRIC, DRAWN };
 enum sizes { IGNORED, SCALE_B, SCALE_A };
 enum gentle { LINEAR, GENTLE, FROZEN };
 enum measure { LENGTH, SOJOURN, PHANTOM };
@@ -267,6 +267,7 @@ ALWAYS __u64 average(P *p, __u64 avg, __u64 q, __u64 idle, int is_idle) {
 
 // The gate: parts/gate.rs
 
+/// With DRAWN `inside` is one more than R.
 struct gate {
     __u64 *inside, *count, *bytes;
 };
@@ -277,13 +278,16 @@ ALWAYS void leave(struct gate g) {
     *g.inside = 0;
 }
 
-ALWAYS void restart(struct gate g) {
+ALWAYS void restart(P *p, struct gate g) {
     *g.count = 0;
     *g.bytes = 0;
+    if (p->gate == DRAWN)
+        *g.inside = 0;
 }
 
-ALWAYS void count(struct gate g, const struct arrival *a) {
-    *g.inside = 1;
+ALWAYS void count(P *p, struct gate g, const struct arrival *a) {
+    if (p->gate != DRAWN)
+        *g.inside = 1;
     *g.count += 1;
     *g.bytes += a->bytes;
 }
@@ -306,15 +310,32 @@ ALWAYS __u64 scaled(P *p, __u64 chance, const struct arrival *a) {
     return least(chance * a->bytes / p->mean_packet, ONE);
 }
 
+/// decide() with DRAWN.
+ALWAYS int reaches(P *p, struct gate g, __u64 p_b, const struct arrival *a, __u32 random) {
+    int first = !*g.inside;
+    __u64 n, drawn = *g.inside - 1;
+    count(p, g, a);
+    n = p->sizes == SCALE_A ? *g.bytes / p->mean_packet : *g.count;
+    if (p->sizes == SCALE_B)
+        p_b = scaled(p, p_b, a);
+    if (!first && n < ONE / 2 && n * p_b < drawn)
+        return 0;
+    *g.inside = 1 + (__u64)random;
+    *g.count = *g.bytes = 0;
+    return !first;
+}
+
 ALWAYS int decide(P *p, struct gate g, __u64 p_b, const struct arrival *a, __u32 random) {
     __u64 chance;
+    if (p->gate == DRAWN)
+        return reaches(p, g, p_b, a, random);
     if (!*g.inside && p->first_passes) {
         *g.inside = 1;
         *g.count = 1;
         *g.bytes = a->bytes;
         return 0;
     }
-    count(g, a);
+    count(p, g, a);
     if (p->sizes == SCALE_B) {
         chance = p_a(p, scaled(p, p_b, a), *g.count);
     } else if (p->sizes == SCALE_A) {
@@ -326,7 +347,7 @@ ALWAYS int decide(P *p, struct gate g, __u64 p_b, const struct arrival *a, __u32
     }
     if (!coin(chance, random))
         return 0;
-    restart(g);
+    restart(p, g);
     return 1;
 }
 
@@ -542,8 +563,8 @@ ALWAYS enum verdict family(P *p, struct state *s, const struct queue *q, const s
         return PASS;
     }
     if (at.at == BEYOND) {
-        restart(first);
-        restart(other);
+        restart(p, first);
+        restart(p, other);
         return forced(p, a);
     }
     if (p->kind == RARED && climbing) {
@@ -555,10 +576,10 @@ ALWAYS enum verdict family(P *p, struct state *s, const struct queue *q, const s
             signalled = decide(p, first, at.p1, a, a->random[0]);
         } else {
             s->p = p->max_p_climb;
-            count(first, a);
+            count(p, first, a);
             signalled = coin(s->p, a->random[0]);
             if (signalled)
-                restart(first);
+                restart(p, first);
         }
         if (signalled) {
             verdict = at_level(p, MARK_CE, a, s->p);
@@ -570,14 +591,14 @@ ALWAYS enum verdict family(P *p, struct state *s, const struct queue *q, const s
         return verdict;
     }
     if (at.at == SEVERE) {
-        count(first, a);
+        count(p, first, a);
         if (!decide(p, other, at.p2, a, a->random[0]))
             return PASS;
         return p->mark_severe ? at_level(p, MARK_CE, a, at.p2) : DROP_EARLY;
     }
     if (at.at == LEVELS && decide(p, other, at.p2, a, a->random[1])) {
         // Where the moderate coin falls, the incipient count goes on all the same.
-        count(first, a);
+        count(p, first, a);
         return at_level(p, MARK_CE, a, at.p2);
     }
     if (!decide(p, first, at.p1, a, a->random[0]))
@@ -585,9 +606,9 @@ ALWAYS enum verdict family(P *p, struct state *s, const struct queue *q, const s
     return at_level(p, p->kind == MECN || p->kind == AMECN ? MARK_INCIPIENT : MARK_CE, a, at.p1);
 }
 
-ALWAYS void family_overflows(struct state *s) {
-    restart((struct gate){&s->inside_0, &s->count_0, &s->count_bytes_0});
-    restart((struct gate){&s->inside_1, &s->count_1, &s->count_bytes_1});
+ALWAYS void family_overflows(P *p, struct state *s) {
+    restart(p, (struct gate){&s->inside_0, &s->count_0, &s->count_bytes_0});
+    restart(p, (struct gate){&s->inside_1, &s->count_1, &s->count_bytes_1});
 }
 
 ALWAYS void family_ticks(P *p, struct state *s) {
@@ -641,7 +662,7 @@ ALWAYS enum verdict wred(P *p, struct state *s, const struct queue *q, const str
         return PASS;
     }
     if (at.at == BEYOND) {
-        restart(gate);
+        restart(p, gate);
         return marks ? MARK_CE : forced(p, a);
     }
     if (!decide(p, gate, at.p1, a, a->random[0]))
@@ -886,9 +907,9 @@ ALWAYS enum verdict arrive(P *p, struct state *s, struct slot *ring, struct arri
         verdict = DROP_OVERFLOW;
         if (p->kind == WRED) {
             __u32 colour;
-            restart(colours_gate(p, s, a, &colour));
+            restart(p, colours_gate(p, s, a, &colour));
         } else {
-            family_overflows(s);
+            family_overflows(p, s);
         }
     }
     if (verdict < DROP_EARLY)

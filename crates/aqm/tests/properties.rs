@@ -141,7 +141,7 @@ proptest! {
     #[test]
     fn gates_are_monotone_in_the_count(p_b in 0.0f64..=1.0) {
         use penstock_aqm::parts::gate::{p_a, Spacing};
-        for spacing in [Spacing::Uniform, Spacing::Wait, Spacing::Geometric] {
+        for spacing in [Spacing::Uniform, Spacing::Wait, Spacing::Geometric, Spacing::Drawn] {
             let mut last = 0.0;
             for count in 0..2000 {
                 let p = p_a(spacing, p_b, f64::from(count));

@@ -31,8 +31,8 @@ def spaced(gate: str, p: float) -> float:
     """Returns the share of packets that a gate signals where the ramp says `p`.
 
     RED spreads the gaps between two signals evenly over 1 … 1/p − 1, whose mean is 1/(2p): twice as
-    many packets are signalled as the ramp says. ns-2's `wait` spreads them over 1/p … 2/p − 1. Both
-    hold where 1/p is a whole number, and in between, up to p = 1/2, within 8 %.
+    many packets are signalled as the ramp says. ns-2's `wait` spreads them over 1/p … 2/p − 1,
+    Linux's `drawn` over 1 … 1/p. They hold where 1/p is a whole number, and in between, up to p = 1/2, within 8 %.
 
     >>> spaced("uniform", 0.05), spaced("geometric", 0.05)
     (0.1, 0.05)
@@ -41,6 +41,8 @@ def spaced(gate: str, p: float) -> float:
         return min(1.0, 2 * p)
     if gate == "wait":
         return min(1.0, 2 * p / (3 - p))
+    if gate == "drawn":
+        return 2 * p / (1 + p)
     return p
 
 

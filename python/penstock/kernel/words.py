@@ -156,7 +156,7 @@ def _base(sheet: Sheet) -> None:
         sheet.put("idle_max", min(40 / octaves, 2**62), 0)
     if aqm["idle"] == "floor":
         sheet.put("idle_step", 1e9 / c, 0, name="packet time", unit="us", times=1e-3)
-    sheet.flag("gate", ("uniform", "wait", "geometric").index(aqm["gate"]))
+    sheet.flag("gate", ("uniform", "wait", "geometric", "drawn").index(aqm["gate"]))
     sheet.flag("sizes", (1 + (aqm["byte_scale"] == "p_a")) if aqm["byte_mode"] else 0)
     sheet.flag("first_passes", aqm["first_passes"])
     sheet.flag("mark_forced", aqm["forced"] == "mark")

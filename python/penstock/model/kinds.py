@@ -304,9 +304,10 @@ class _Thresholds(_Averaging):
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
         with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric. drawn
+        is uniform too: a signal comes where count·p_b reaches R, drawn from [0, 1) after each one; so a higher p_b
+        counts for the packets since then as well; one of "uniform", "wait", "geometric", "drawn"; default: uniform;
+        with profile ns-2: wait. Source: Floyd, Jacobson 1993, section 7; ns-2: wait_; Linux: red_action.
     mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
         ns-2: 0.1. Source: ns-2 since 2002.
     forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
@@ -331,7 +332,7 @@ class _Thresholds(_Averaging):
     """
 
     w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
+    gate: Literal["uniform", "wait", "geometric", "drawn"] | None = None
     mark_p: float | None = None
     forced: Literal["drop", "mark"] | None = None
     byte_mode: bool | None = None
@@ -847,9 +848,10 @@ class DtRed(_Averaging):
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
         with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric. drawn
+        is uniform too: a signal comes where count·p_b reaches R, drawn from [0, 1) after each one; so a higher p_b
+        counts for the packets since then as well; one of "uniform", "wait", "geometric", "drawn"; default: uniform;
+        with profile ns-2: wait. Source: Floyd, Jacobson 1993, section 7; ns-2: wait_; Linux: red_action.
     mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
         ns-2: 0.1. Source: ns-2 since 2002.
     forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
@@ -887,7 +889,7 @@ class DtRed(_Averaging):
 
     kind: ClassVar[str] = "dt-red"
     w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
+    gate: Literal["uniform", "wait", "geometric", "drawn"] | None = None
     mark_p: float | None = None
     forced: Literal["drop", "mark"] | None = None
     byte_mode: bool | None = None
@@ -922,9 +924,10 @@ class PdtRed(_Averaging):
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
         with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric. drawn
+        is uniform too: a signal comes where count·p_b reaches R, drawn from [0, 1) after each one; so a higher p_b
+        counts for the packets since then as well; one of "uniform", "wait", "geometric", "drawn"; default: uniform;
+        with profile ns-2: wait. Source: Floyd, Jacobson 1993, section 7; ns-2: wait_; Linux: red_action.
     mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
         ns-2: 0.1. Source: ns-2 since 2002.
     forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
@@ -956,7 +959,7 @@ class PdtRed(_Averaging):
 
     kind: ClassVar[str] = "pdt-red"
     w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
+    gate: Literal["uniform", "wait", "geometric", "drawn"] | None = None
     mark_p: float | None = None
     forced: Literal["drop", "mark"] | None = None
     byte_mode: bool | None = None

@@ -19,6 +19,14 @@ class RefusedError(ScenarioError):
 #: 1/(2p), those on 1/p…2/p − 1 a mean of 3/(2p); an independent coin has one of 1/p.
 SHARE = {"uniform": 2.0, "wait": 2.0 / 3.0, "geometric": 1.0}
 
+#: RED's even gaps as Floyd and Jacobson have them and as Linux does, whose longest is 1/p.
+EVEN = ("uniform", "drawn")
+
+
+def signalled(gate: str, p: float) -> float:
+    """Returns the share of packets that are signalled at `p`, which may be above 1."""
+    return 2 * p / (1 + p) if gate == "drawn" else p * SHARE[gate]
+
 
 #: The keys by which ARED moves its max_p, which no platform does.
 ADAPTATION = "interval, adapt_on, target_low, target_high, alpha, beta, max_p_low, max_p_high"
@@ -56,11 +64,15 @@ class Ramp:
         1.5·max_p.
         """
         top = 1.5 * self.max_p if self.kind == "nlred" else self.max_p
-        return min(1.0, top * SHARE[self.gate])
+        return min(1.0, signalled(self.gate, top))
 
     def max_p_for(self, gate: str) -> float:
-        """Returns the max_p that signals as often where signals are spaced by another gate."""
-        return min(1.0, self.max_p * SHARE[self.gate] / SHARE[gate])
+        """Returns the max_p that signals as often where signals are spaced by another gate; even gaps
+        have the same.
+        """
+        if self.gate in EVEN and gate in EVEN:
+            return self.max_p
+        return min(1.0, signalled(self.gate, self.max_p) / SHARE["uniform" if gate in EVEN else gate])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators import wred
 from penstock.operators.model import (
     ADAPTATION,
+    EVEN,
     Ramp,
     RefusedError,
     Step,
@@ -38,9 +39,9 @@ WHY_WEIGHT = "the kernel averages by shifts: a weight is a power of two"
 
 def _probability(ramp: Ramp) -> tuple[float, Value]:
     """Returns max_p as tc takes it: whole parts of 2^32."""
-    asked, takes = ramp.max_p_for("uniform"), RANGES["red probability"]
+    asked, takes = ramp.max_p_for("drawn"), RANGES["red probability"]
     used = min(max(asked, 2.0**-32), arithmetic.MOST_PROBABILITY)
-    spaced = gate_why(ramp, "uniform", "the kernel spaces signals uniformly")
+    spaced = gate_why(ramp, "drawn", "the kernel spaces signals uniformly")
     why = takes.said if asked < 2.0**-32 else spaced or "max_p has 32 binary digits"
     return used, Value(name="max_p", wanted=asked, used=int(used * 2**32) / 2**32, why=why)
 
@@ -67,14 +68,14 @@ def ramp_losses(ramp: Ramp, ecn: bool) -> list[str]:
         lost.append(f"mark_p: above a probability of {ramp.mark_p:g} capable packets are marked, not dropped")
     if ramp.byte_mode:
         lost.append("byte_mode: the probability does not depend on a packet's size")
-    if ramp.gate != "uniform":
+    if ramp.gate not in EVEN:
         lost.append(f"gate: the kernel spaces signals uniformly, not {ramp.gate}")
     return lost
 
 
 def gate_why(ramp: Ramp, box: str, words: str) -> str:
     """Returns why a probability is another number on a box that spaces signals in another way."""
-    if ramp.gate == box:
+    if ramp.gate == box or (ramp.gate in EVEN and box in EVEN):
         return ""
     return f"{words}: max_p {ramp.max_p:g} with gate {ramp.gate} signals {ramp.share():.3g} of the packets at max_th"
 
@@ -151,7 +152,7 @@ def red_aqm(numbers: Mapping[str, Any], wanted: Wanted, **more: Any) -> dict[str
         "max_th": bytes_text(numbers["max"]),
         "max_p": numbers["probability"],
         "w_q": 2.0 ** -numbers["ewma"],
-        "gate": "uniform",
+        "gate": "drawn",
         "gentle": False,
         "ecn": wanted.ecn,
         **more,

@@ -36,7 +36,7 @@ def red_numbers(options: Options, where: str, unit: str) -> dict[str, object]:
         "max_th": f"{high} {unit}",
         "max_p": max(2.0**-32, max_p),
         "w_q": 2.0 ** -whole(options, "ewma", where, 0, 31),
-        "gate": "uniform",
+        "gate": "drawn",
         "gentle": False,
         "ecn": ecn,
         "forced": "mark" if ecn and not on(options, "harddrop") else "drop",

@@ -175,7 +175,7 @@ def _queue(wanted: Wanted, ramp: Ramp, mean: int, rate_bps: float) -> _Queue:
     )
     n = kernel_weight(low, high, mean, rate_bps)
     inverse = RANGES["mark-probability"]
-    asked = ramp.max_p_for("uniform")
+    asked = ramp.max_p_for("drawn")
     told = inverse.fit(1 / asked)
     used = min(1 / told, arithmetic.MOST_PROBABILITY)
     if arithmetic.slope_log(low * mean, high * mean, used) is None:
@@ -207,7 +207,7 @@ def _queue(wanted: Wanted, ramp: Ramp, mean: int, rate_bps: float) -> _Queue:
                 max_p=used,
                 w_q=2.0**-n,
                 beyond="drop",
-                gate="uniform",
+                gate="drawn",
             ),
         ),
         holds=holds,

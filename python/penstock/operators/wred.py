@@ -8,7 +8,6 @@ from typing import Any
 
 from penstock.operators.model import (
     ADAPTATION,
-    SHARE,
     Coloured,
     Ramp,
     Range,
@@ -19,6 +18,7 @@ from penstock.operators.model import (
     bytes_text,
     exponent,
     per_cent,
+    signalled,
 )
 
 #: What WRED runs: RED itself, and ARED with its first max_p.
@@ -69,7 +69,7 @@ def share_value(ramp: Ramp, used: float, why: str, shown: str = "") -> Value:
     """Returns the share of packets that are signalled at max_th: what these boxes call the drop
     probability.
     """
-    if SHARE[ramp.gate] != 1 and ramp.max_p * SHARE[ramp.gate] <= 1:
+    if ramp.gate != "geometric" and signalled(ramp.gate, ramp.max_p) <= 1:
         why = f"{why}; max_p {ramp.max_p:g} with gate {ramp.gate} signals {ramp.share():.3g} of the packets"
     return Value(name="share at max_th", wanted=100 * ramp.share(), used=100 * used, unit="%", why=why, shown=shown)
 

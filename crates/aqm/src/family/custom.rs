@@ -30,7 +30,7 @@ pub const KIND: Kind = Kind {
     source: "the parts' papers",
     equations: "estimator  avg ← ewma | instantaneous\n\
         profile    p ← ramp | rate-aware | square | power | two-level\n\
-        gate       uniform | wait | geometric\n\
+        gate       uniform | wait | geometric | drawn\n\
         signal     drop | classic | levels\n\
         adapter    none | ared | feng-ared | amecn | nred | red-at | dt-red | pdt-red",
     expect: "It does what its parts do; with its defaults it is RED. A member of the family that \

@@ -42,12 +42,13 @@ params! {
             ns2: "rtt",
             source: "Floyd, Gummadi, Shenker 2001, section 4; ns-2",
         },
-        /// How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b,
-        /// or geometric.
+        /// How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or
+        /// geometric. drawn is uniform too: a signal comes where count·p_b reaches R, drawn from [0,
+        /// 1) after each one; so a higher p_b counts for the packets since then as well.
         pub gate: Spacing {
             default: "uniform",
             ns2: "wait",
-            source: "Floyd, Jacobson 1993, section 7; ns-2: wait_",
+            source: "Floyd, Jacobson 1993, section 7; ns-2: wait_; Linux: red_action",
         },
         /// Above this p_b a capable packet is dropped all the same.
         pub mark_p: f64 {

@@ -1,6 +1,8 @@
 //! Gates turn a probability into a verdict for this packet.
 //!
-//! Floyd, Jacobson 1993, section 7 ("method 2": uniform gaps) and Fig. 2; `wait` is ns-2's default.
+//! Floyd, Jacobson 1993, section 7 ("method 2": uniform gaps) and Fig. 2; `wait` is ns-2's default,
+//! `drawn` Linux's (include/net/red.h): where `p_b` rises, `count·p_b` rises for the packets since the
+//! last signal too.
 
 use penstock_units::{words, Rng};
 
@@ -14,6 +16,9 @@ words! {
         Wait = "wait",
         /// `p_a = p_b`: independent coins.
         Geometric = "geometric",
+        /// Where `count·p_b` reaches R, which is drawn from [0, 1) after each signal and with the
+        /// packet that comes first into the ramp, and passes: uniform on 1 … 1/p_b.
+        Drawn = "drawn",
     }
 }
 
@@ -60,12 +65,14 @@ pub struct Gate {
     inside: bool,
     count: i64,
     count_bytes: u64,
+    /// R, with `Drawn`.
+    drawn: f64,
 }
 
 impl Gate {
     /// A gate that has seen nothing.
     pub fn new(spacing: Spacing, sizes: Sizes, first_passes: bool) -> Self {
-        Gate { spacing, sizes, first_passes, inside: false, count: -1, count_bytes: 0 }
+        Gate { spacing, sizes, first_passes, inside: false, count: -1, count_bytes: 0, drawn: 0.0 }
     }
 
     /// Counts on from another gate.
@@ -73,6 +80,7 @@ impl Gate {
         self.inside = before.inside;
         self.count = before.count;
         self.count_bytes = before.count_bytes;
+        self.drawn = before.drawn;
     }
 
     /// A packet came below the profile.
@@ -88,12 +96,13 @@ impl Gate {
     pub fn restart(&mut self) {
         self.count = 0;
         self.count_bytes = 0;
+        self.inside &= self.spacing != Spacing::Drawn;
     }
 
     /// Counts a packet that is decided elsewhere.
     #[inline]
     pub fn count(&mut self, bytes: u32) {
-        self.inside = true;
+        self.inside |= self.spacing != Spacing::Drawn;
         self.count += 1;
         self.count_bytes += u64::from(bytes);
     }
@@ -113,6 +122,9 @@ impl Gate {
     /// Returns whether this packet, of `bytes`, is signalled at probability `p_b`.
     #[inline(always)]
     pub fn decide(&mut self, p_b: f64, bytes: u32, rng: &mut Rng) -> bool {
+        if self.spacing == Spacing::Drawn {
+            return self.reaches(p_b, bytes, rng);
+        }
         if self.enter(bytes) {
             return false;
         }
@@ -121,6 +133,23 @@ impl Gate {
             self.restart();
         }
         signal
+    }
+
+    /// The same with `Drawn`.
+    #[inline(never)]
+    fn reaches(&mut self, p_b: f64, bytes: u32, rng: &mut Rng) -> bool {
+        let first = !self.inside;
+        self.count(bytes);
+        let due = match self.sizes {
+            Sizes::Ignored => self.count as f64 * p_b,
+            Sizes::ScaleB(mean) => self.count as f64 * (p_b * f64::from(bytes) / mean).min(1.0),
+            Sizes::ScaleA(mean) => libm::floor(self.count_bytes as f64 / mean) * p_b,
+        };
+        if !first && due < self.drawn {
+            return false;
+        }
+        (self.inside, self.count, self.count_bytes, self.drawn) = (true, 0, 0, rng.unit());
+        !first
     }
 
     /// Counts a packet. Returns whether it passes as the first of an excursion.
@@ -166,7 +195,8 @@ fn chance(p_a: f64, rng: &mut Rng) -> bool {
     p_a >= 1.0 || (p_a > 0.0 && rng.unit() < p_a)
 }
 
-/// Returns the probability for the packet at `count` packets since the last signal.
+/// Returns the probability for the packet at `count` packets since the last signal, while `p_b` stands
+/// still.
 #[inline]
 pub fn p_a(spacing: Spacing, p_b: f64, count: f64) -> f64 {
     let due = count * p_b;
@@ -178,6 +208,9 @@ pub fn p_a(spacing: Spacing, p_b: f64, count: f64) -> f64 {
         Spacing::Wait if due < 1.0 => 0.0,
         Spacing::Wait if due < 2.0 => (p_b / (2.0 - due)).min(1.0),
         Spacing::Wait => 1.0,
+        Spacing::Drawn if count < 1.0 => 0.0,
+        Spacing::Drawn if due - p_b < 1.0 => (p_b / (1.0 - (due - p_b))).min(1.0),
+        Spacing::Drawn => 1.0,
     }
 }
 
@@ -196,13 +229,14 @@ mod tests {
     }
 
     /// At constant p_b = 0.05 the gap is uniform on 1..=19, uniform on 20..=39, geometric with mean
-    /// 20.
+    /// 20, uniform on 1..=20.
     #[test]
     fn gaps_are_spread_as_promised() {
         for (spacing, lo, hi, mean) in [
             (Spacing::Uniform, 1, 19, 10.0),
             (Spacing::Wait, 20, 39, 29.5),
             (Spacing::Geometric, 1, 10_000, 20.0),
+            (Spacing::Drawn, 1, 20, 10.5),
         ] {
             let mut rng = Rng::stream(3, "gate");
             let mut gate = Gate::new(spacing, Sizes::Ignored, false);
@@ -233,6 +267,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// R is 0.6: the first packet passes and counts as none; three at 0.125 reach 0.375. At 0.25 the
+    /// fourth is due, and four at 0.125 would not have been.
+    #[test]
+    fn what_is_drawn_is_reached_sooner_where_the_probability_rises() {
+        let mut rng = Rng::stream(3, "gate");
+        let mut gate = Gate::new(Spacing::Drawn, Sizes::Ignored, false);
+        assert!(!gate.decide(1.0, 1000, &mut rng));
+        gate.drawn = 0.6;
+        let signals: Vec<bool> =
+            [0.125, 0.125, 0.125, 0.25].map(|p| gate.decide(p, 1000, &mut rng)).into();
+        assert_eq!((signals, gate.count), (vec![false, false, false, true], 0));
+        gate.restart();
+        assert!(!gate.decide(1.0, 1000, &mut rng), "after a forced signal it is the first again");
     }
 
     #[test]
