@@ -113,6 +113,8 @@ CASES = [
     "red",
     "red:w_q=0.02,gate=wait,min_th=3,max_th=9,max_p=0.3,gentle=false,forced=mark",
     "red:unit=bytes,byte_mode=true,w_q=0.01,idle=floor,mean_packet=997 B",
+    "red:w_q=0.02,gate=drawn,min_th=3",
+    "mecn:w_q=0.01,min_th=4,gate=drawn,byte_mode=true",
     "ared:interval=100 ms,w_q=0.01",
     "ared:interval=100 ms,w_q=0.01,adapt_on=arrival,gentle_tracks_max_p=false",
     "mecn:w_q=0.01,min_th=4",
