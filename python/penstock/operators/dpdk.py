@@ -16,7 +16,8 @@ min)/max_p − 2048), down to half of what the formula says. That is a straight 
 from __future__ import annotations
 
 from penstock.operators import wred
-from penstock.operators.model import SHARE, Place, Ramp, Range, RefusedError, Wanted, Written, exponent, ranges
+from penstock.operators.gates import SHARE
+from penstock.operators.model import Place, Ramp, Range, RefusedError, Wanted, Written, exponent, ranges
 
 _HEADER = "DPDK's lib/sched/rte_red.h"
 RANGES = ranges(

@@ -11,9 +11,9 @@ from typing import Any
 
 from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators import wred
+from penstock.operators.gates import EVEN
 from penstock.operators.model import (
     ADAPTATION,
-    EVEN,
     Ramp,
     RefusedError,
     Step,

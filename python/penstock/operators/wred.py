@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.operators.gates import signalled
 from penstock.operators.model import (
     ADAPTATION,
     Coloured,
@@ -18,7 +19,6 @@ from penstock.operators.model import (
     bytes_text,
     exponent,
     per_cent,
-    signalled,
 )
 
 #: What WRED runs: RED itself, and ARED with its first max_p.
