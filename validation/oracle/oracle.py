@@ -200,11 +200,14 @@ class Setting:
             return flows | {"segment": "1448 B", "window": 1000}
         # iperf3 is there after 0.03 s, the first one of a guest after 1.1 s. It connects one flow after the other, in a
         # round trip and 4 ms each, and lets all send three and a half round trips later.
+        connects_s = 2 * self.delay_s + 0.004
         start = AHEAD_S + number * STAGGER_S + (1.1 if fresh and number == 0 else 0.03)
-        start += group.number * (2 * self.delay_s + 0.004) + 7 * self.delay_s
+        sends = start + group.number * connects_s + 7 * self.delay_s
         # That is known to 10 ms. In traces the flows of one iperf3 begin within 2 ms of each other.
         within = 0.01 if group.number == 1 else 0.002
-        begins = {"uniform": [f"{start:.3f} s", f"{start + within:.3f} s"]}
+        begins: dict[str, Any] = {"uniform": [f"{sends:.3f} s", f"{sends + within:.3f} s"]}
+        if group.cc == "bbr":  # its round trip of before the queue counts from when it connects
+            begins = {"from": f"{start:.3f} s", "every": f"{connects_s:.3f} s"}
         # Debian's HZ is 250. Its TCP hands down in one piece what its pace has for a millisecond.
         linux = {"tick": f"{TICK_US} us", "min_tso_segments": 2}
         return flows | linux | {"start": begins, "pairs": 1, "source_host": "c", "destination_host": "s"}
