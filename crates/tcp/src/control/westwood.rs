@@ -101,6 +101,8 @@ pub(crate) struct Westwood {
     forget: bool,
     /// The clock's, in Linux's form.
     tick: Duration,
+    /// Data were acknowledged.
+    knows: bool,
 }
 
 /// Linux: a sample takes longer than this.
@@ -156,6 +158,7 @@ impl CongestionControl for Westwood {
             rtt_min: Duration::from_ticks(u64::MAX),
             forget: false,
             tick: Duration::from_millis(1),
+            knows: false,
         }
     }
 
@@ -178,7 +181,12 @@ impl CongestionControl for Westwood {
             return;
         };
         self.acked += a.delivered;
-        let Some(rtt) = a.rtt else { return };
+        // What is known of the round trip when the first data are acknowledged is the SYN's, of which
+        // Linux's control does not know.
+        let Some(rtt) = a.rtt.filter(|_| self.knows || !self.linux) else {
+            self.knows = true;
+            return;
+        };
         let forget = std::mem::take(&mut self.forget);
         self.rtt_min = if forget { rtt } else { self.rtt_min.min(rtt) };
         let elapsed = a.now.since(since);
@@ -239,6 +247,18 @@ mod tests {
         for (b, want) in [(100.0, 100.0), (200.0, 105.0), (0.0, 104.5)] {
             w.sample(b);
             assert!((w.estimate.unwrap() - want).abs() < 1e-9, "{b}: {:?}", w.estimate);
+        }
+    }
+
+    /// The SYN takes 38 ms, whole segments 40: Linux's control knows of these alone.
+    #[test]
+    fn linux_leaves_the_syn_out() {
+        for (westwood, ms) in [(Form::Linux, 40), (Form::Rfc, 38)] {
+            let mut w = Westwood::new(&WestwoodParams { westwood, ..WestwoodParams::default() });
+            for (at, rtt) in [(38, 38), (78, 38), (79, 40), (80, 40)] {
+                ack(&mut w, at, 1, Some(Duration::from_millis(rtt)));
+            }
+            assert_eq!(w.rtt_min, Duration::from_millis(ms), "{westwood:?}");
         }
     }
 
