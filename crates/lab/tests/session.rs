@@ -150,7 +150,7 @@ fn the_form_comes_from_the_declarations() {
         (&json!(0.0), &json!(1.0), &json!(0.1))
     );
     assert!(!max_p["doc"].as_str().unwrap().is_empty());
-    assert_eq!(gate["words"], json!(["uniform", "wait", "geometric"]));
+    assert_eq!(gate["words"], json!(["uniform", "wait", "geometric", "drawn"]));
     assert_eq!(key("w_q")["value"], "auto");
     let numbers = lab.advance(0, 1.0).unwrap();
     assert_eq!((numbers[0], numbers[1]), (1.0, 0.0));
