@@ -423,14 +423,18 @@ def test_forms_are_chosen_by_name() -> None:
 
 
 def test_signals_are_as_frequent_on_a_box_that_spaces_them_in_another_way() -> None:
-    """Even gaps on 1…1/p signal 2p of the packets, a coin p, ns-2's wait 2p/3."""
-    for gate, share in (("uniform", 20), ("geometric", 10), ("wait", 7)):
+    """Even gaps on 1…1/p − 1 signal 2p of the packets, Linux's on 1…1/p 2p/(1 + p), a coin p, ns-2's wait 2p/3."""
+    for gate, share in (("uniform", 20), ("drawn", 18), ("geometric", 10), ("wait", 7)):
         assert value(write("sonic", gate=gate), "share at max_th").used == pytest.approx(share)
         assert json.loads(write("sonic", gate=gate).text)["WRED_PROFILE"]["a-link"]["green_drop_probability"] == str(
             share
         )
     assert value(write("tc", gate="geometric"), "max_p").used == pytest.approx(0.05)
     assert value(write("tc", gate="wait"), "max_p").used == pytest.approx(0.1 / 3)
+    for gate in ("uniform", "drawn"):  # the kernel's are even, too
+        written = write("tc", gate=gate)
+        assert value(written, "max_p").used == pytest.approx(0.1)
+        assert written.aqm["gate"] == "drawn"
 
 
 def test_a_box_signals_the_share_that_was_promised() -> None:
