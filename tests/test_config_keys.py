@@ -100,7 +100,7 @@ def changes(kind: str, to: str) -> Iterator[tuple[str, object]]:
         words = tuple(re.findall(r'"([^"]+)"', param["range"])) if param["type"] == "word" else OTHER[param["type"]]
         linux = re.search(r"(\S+) with the variant linux|linux(?:, docsis)?: ([^;]+)", param["auto"])
         if param["name"] == "gate" and to in LINUX:
-            words = ("uniform", "wait", "geometric")
+            words = tuple(word for word in words if word != "drawn")
         same = (linux[1] or linux[2]) if linux and BASES[kind].get("variant") == "linux" else None
         yield from ((param["name"], word) for word in words if str(word).lower() != same)
 

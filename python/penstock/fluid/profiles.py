@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from penstock.operators.gates import signalled
+
 #: Shares of packets with an incipient mark, with a moderate one (classic ECN's CE), and lost early.
 Shares: TypeAlias = tuple[float, float, float]
 
@@ -32,18 +34,13 @@ def spaced(gate: str, p: float) -> float:
 
     RED spreads the gaps between two signals evenly over 1 … 1/p − 1, whose mean is 1/(2p): twice as
     many packets are signalled as the ramp says. ns-2's `wait` spreads them over 1/p … 2/p − 1,
-    Linux's `drawn` over 1 … 1/p. They hold where 1/p is a whole number, and in between, up to p = 1/2, within 8 %.
+    Linux's `drawn` over 1 … 1/p. They hold where 1/p is a whole number, and in between, up to p =
+    1/2, within 8 %.
 
     >>> spaced("uniform", 0.05), spaced("geometric", 0.05)
     (0.1, 0.05)
     """
-    if gate == "uniform":
-        return min(1.0, 2 * p)
-    if gate == "wait":
-        return min(1.0, 2 * p / (3 - p))
-    if gate == "drawn":
-        return 2 * p / (1 + p)
-    return p
+    return min(1.0, 2 * p / (3 - p) if gate == "wait" else signalled(gate, p))
 
 
 def ramp(low: float, high: float, top: float) -> Callable[[float], float]:

@@ -54,13 +54,9 @@ class Ramp:
         top = 1.5 * self.max_p if self.kind == "nlred" else self.max_p
         return min(1.0, signalled(self.gate, top))
 
-    def max_p_for(self, gate: str) -> float:
-        """Returns the max_p that signals as often where signals are spaced by another gate; even gaps
-        have the same.
-        """
-        if self.gate in EVEN and gate in EVEN:
-            return self.max_p
-        return min(1.0, signalled(self.gate, self.max_p) / SHARE["uniform" if gate in EVEN else gate])
+    def max_p_of_even_gaps(self) -> float:
+        """Returns the max_p that signals as often where signals are spaced evenly."""
+        return self.max_p if self.gate in EVEN else min(1.0, signalled(self.gate, self.max_p) / SHARE["uniform"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,16 @@ def pie_reported(microseconds: int) -> int:
     return (microseconds * 1000 >> 6 << 6) // 1000
 
 
+def _on_the_wheel(microseconds: int, most: int) -> tuple[int, int]:
+    """Returns a time in whole ticks, rounded up, and at multiples of how many a timer fires that is so
+    far ahead; at every tick up to `most`.
+    """
+    ticks, step = -(-microseconds * HZ // 1_000_000), 1
+    while ticks > most * step:
+        step *= 8
+    return ticks, step
+
+
 def tupdate(microseconds: int) -> int:
     """Returns the `tupdate` of which [`period`][] makes this time, or the next longer one, in
     microseconds.
@@ -33,9 +43,7 @@ def tupdate(microseconds: int) -> int:
     >>> tupdate(15_000), period(12_000)
     (12000, 16000)
     """
-    ticks, step = -(-microseconds * HZ // 1_000_000), 1
-    while ticks > 64 * step:
-        step *= 8
+    ticks, step = _on_the_wheel(microseconds, 64)
     return max(1, -(-ticks // step) - 1) * step * 1_000_000 // HZ
 
 
@@ -47,9 +55,7 @@ def period(microseconds: int) -> int:
     >>> period(15_000)
     20000
     """
-    ticks, step = -(-microseconds * HZ // 1_000_000), 1
-    while ticks > 63 * step:
-        step *= 8
+    ticks, step = _on_the_wheel(microseconds, 63)
     return (ticks // step + 1) * step * 1_000_000 // HZ
 
 

@@ -39,10 +39,17 @@ WHY_WEIGHT = "the kernel averages by shifts: a weight is a power of two"
 
 def _probability(ramp: Ramp) -> tuple[float, Value]:
     """Returns max_p as tc takes it: whole parts of 2^32."""
-    asked, takes = ramp.max_p_for("drawn"), RANGES["red probability"]
+    asked, takes = ramp.max_p_of_even_gaps(), RANGES["red probability"]
     used = min(max(asked, 2.0**-32), arithmetic.MOST_PROBABILITY)
-    spaced = gate_why(ramp, "drawn", "the kernel spaces signals uniformly")
-    why = takes.said if asked < 2.0**-32 else spaced or "max_p has 32 binary digits"
+    if asked < 2.0**-32:
+        why = takes.said
+    elif ramp.gate in EVEN:
+        why = "max_p has 32 binary digits"
+    else:
+        why = (
+            f"the kernel spaces signals uniformly: max_p {ramp.max_p:g} with gate {ramp.gate} signals "
+            f"{ramp.share():.3g} of the packets at max_th"
+        )
     return used, Value(name="max_p", wanted=asked, used=int(used * 2**32) / 2**32, why=why)
 
 
@@ -71,13 +78,6 @@ def ramp_losses(ramp: Ramp, ecn: bool) -> list[str]:
     if ramp.gate not in EVEN:
         lost.append(f"gate: the kernel spaces signals uniformly, not {ramp.gate}")
     return lost
-
-
-def gate_why(ramp: Ramp, box: str, words: str) -> str:
-    """Returns why a probability is another number on a box that spaces signals in another way."""
-    if ramp.gate == box or (ramp.gate in EVEN and box in EVEN):
-        return ""
-    return f"{words}: max_p {ramp.max_p:g} with gate {ramp.gate} signals {ramp.share():.3g} of the packets at max_th"
 
 
 @dataclass(frozen=True, slots=True)

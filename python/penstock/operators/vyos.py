@@ -175,7 +175,7 @@ def _queue(wanted: Wanted, ramp: Ramp, mean: int, rate_bps: float) -> _Queue:
     )
     n = kernel_weight(low, high, mean, rate_bps)
     inverse = RANGES["mark-probability"]
-    asked = ramp.max_p_for("drawn")
+    asked = ramp.max_p_of_even_gaps()
     told = inverse.fit(1 / asked)
     used = min(1 / told, arithmetic.MOST_PROBABILITY)
     if arithmetic.slope_log(low * mean, high * mean, used) is None:

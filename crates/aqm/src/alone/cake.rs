@@ -16,7 +16,7 @@
 //! - A queue that only remembers its COBALT is looked at whatever its deficit; while nothing waits,
 //!   once a target of the first tin, all such looks at the next arrival.
 //! - 1/√count is 0 in a queue that has not signalled yet, as Linux's initial value has it, though its
-//!   comments say 1 (`Vars::FRESH`). Seen in Linux 7.3: 20 flows at 100 Mbit/s lose a packet each 8 to
+//!   comments say 1 (`Vars::fresh`). Seen in Linux 7.3: 20 flows at 100 Mbit/s lose a packet each 8 to
 //!   13 ms after they begin.
 //! - A queue that two flows share counts for the hosts of the one that came first.
 

@@ -169,14 +169,9 @@ impl Vars {
     /// Those of a queue of CAKE's. Linux sets 1/√count to 0, and to 1 and less once a signal has come
     /// or a count has fallen: the first delay above the target that a queue ever has is signalled
     /// with the next packet, and not after an interval.
-    pub const FRESH: Vars = Vars {
-        drop_next: Time::ZERO,
-        blue_timer: Time::ZERO,
-        p: 0.0,
-        count: 0,
-        dropping: false,
-        fresh: true,
-    };
+    pub fn fresh() -> Self {
+        Vars { fresh: true, ..Vars::default() }
+    }
 
     /// A packet that has waited `sojourn` is at the head. `spared`: it is not dropped, whatever the
     /// law says, as the last one of a queue of CAKE's.
@@ -442,8 +437,8 @@ mod tests {
                 (0..200).filter(|at| drops(&mut vars, *at, if *at < 7 { 1 } else { 20 }));
             [late.next(), late.next()].map(Option::unwrap)
         };
-        assert_eq!((first(Vars::FRESH), first(Vars::default())), ([8, 78], [107, 178]));
-        let mut vars = Vars::FRESH;
+        assert_eq!((first(Vars::fresh()), first(Vars::default())), ([8, 78], [107, 178]));
+        let mut vars = Vars::fresh();
         for at in 0..1000 {
             let _ = drops(&mut vars, at, if at < 10 { 20 } else { 1 });
         }

@@ -155,7 +155,7 @@ impl Queues {
             sparse: 0,
             bulk: 0,
             decaying: 0,
-            flows: vec![Flow { vars: Vars::FRESH, ..Flow::default() }; QUEUES],
+            flows: vec![Flow { vars: Vars::fresh(), ..Flow::default() }; QUEUES],
             places: Associative::new(QUEUES),
             sides: [Side::new(), Side::new()],
             new: List::default(),
