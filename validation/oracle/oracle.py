@@ -205,12 +205,12 @@ class Setting:
         sends = start + group.number * connects_s + 7 * self.delay_s
         # That is known to 10 ms. In traces the flows of one iperf3 begin within 2 ms of each other.
         within = 0.01 if group.number == 1 else 0.002
-        begins: dict[str, Any] = {"uniform": [f"{sends:.3f} s", f"{sends + within:.3f} s"]}
-        if group.cc == "bbr":  # its round trip of before the queue counts from when it connects
-            begins = {"from": f"{start:.3f} s", "every": f"{connects_s:.3f} s"}
+        begins = {"uniform": [f"{sends:.3f} s", f"{sends + within:.3f} s"]}
+        connects = {"from": f"{start:.3f} s", "every": f"{connects_s:.3f} s"}
         # Debian's HZ is 250. Its TCP hands down in one piece what its pace has for a millisecond.
         linux = {"tick": f"{TICK_US} us", "min_tso_segments": 2}
-        return flows | linux | {"start": begins, "pairs": 1, "source_host": "c", "destination_host": "s"}
+        ends = {"pairs": 1, "source_host": "c", "destination_host": "s"}
+        return flows | linux | {"connect": connects, "start": begins} | ends
 
     def router_duration_s(self) -> int:
         """The router outlives the flows: iperf3's last exchange crosses it too."""

@@ -164,7 +164,7 @@ fn refuse<T>(text: String) -> Result<T, EmulateError> {
     Err(EmulateError::Scenario(text))
 }
 
-/// Says which keys of the scenario the kernel's TCP has no use for.
+/// Says which keys of the scenario the kernel's TCP, and iperf3, have no use for.
 fn notes(written: &[TrafficView<'_>]) -> Vec<String> {
     let of = |(i, entry): (usize, &TrafficView<'_>)| {
         let keys = entry.written().filter(|key| KERNELS.contains(key));
@@ -245,7 +245,7 @@ impl Plan<'_> {
     /// The programs that carry the flow.
     fn planned(&self) -> Result<Planned, EmulateError> {
         match &self.f.app {
-            App::Ftp { tcp, start, stop, bytes } => self.ftp(tcp, *start, *stop, *bytes),
+            App::Ftp { tcp, start, stop, bytes, .. } => self.ftp(tcp, *start, *stop, *bytes),
             App::Web { tcp, start, .. } => self.stream(tcp, *start, None, false),
             App::Browser { tcp, session, .. } => {
                 self.stream(tcp, session.start, session.request, session.persistent)
@@ -413,8 +413,9 @@ pub fn header(tcp: &TcpParams) -> i32 {
     }
 }
 
-/// Keys of an entry that the kernel's TCP decides for itself.
+/// Keys of an entry that the kernel's TCP decides for itself, and iperf3.
 const KERNELS: &[&str] = &[
+    "connect",
     "delayed_ack",
     "delayed_ack_timeout",
     "delayed_ack_adapts",

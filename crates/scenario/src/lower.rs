@@ -4,7 +4,7 @@ use crate::error::{Problem, ScenarioError};
 use crate::node::Origin;
 use crate::plan::{Line, Plan, Poisson, Source, Topology, Traffic};
 use crate::scenario::Scenario;
-use crate::tables::{Access, Ties};
+use crate::tables::{Access, Ftp, Ties};
 use penstock_aqm::{Context, Hosts};
 use penstock_sim::{
     App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Pages, Record, Session,
@@ -264,9 +264,11 @@ impl Build<'_> {
         let mut sizes = Rng::stream(self.seed, &format!("traffic/{name}/bytes"));
         // The first of the offset that this hop's flows already have in their group.
         let first = self.flows.iter().rev().take_while(|f| f.group == group as u32).count() as u32;
+        let connects = self.connects(name, traffic);
         for (i, start) in (0..count).zip(starts) {
             let (src, dst) = hosts[pair(i)];
-            let apps = apps(traffic, start, &mut sizes);
+            let ahead = connects.get(i as usize).map_or(Duration::ZERO, |at| start.since(*at));
+            let apps = apps(traffic, start, ahead, &mut sizes);
             for (index, app) in (first + i * connections..).zip(apps) {
                 self.flows.push(FlowConfig {
                     group: group as u32,
@@ -305,7 +307,17 @@ impl Build<'_> {
     fn starts(&self, name: &str, traffic: &Traffic) -> Vec<Time> {
         match traffic.arrivals {
             Some(process) => arrivals(process, self.seed, name),
-            None => starts(traffic.group.start, traffic.group.flows, self.seed, name),
+            None => starts(traffic.group.start, traffic.group.flows, self.seed, name, "start"),
+        }
+    }
+
+    /// Returns when each of a group's flows connects, where that is said.
+    fn connects(&self, name: &str, traffic: &Traffic) -> Vec<Time> {
+        match &traffic.source {
+            Source::Ftp(_, Ftp { connect: Some(spec), .. }) => {
+                starts(*spec, traffic.group.flows, self.seed, name, "connect")
+            }
+            _ => vec![],
         }
     }
 
@@ -405,8 +417,8 @@ fn delays(spec: DelaySpec, n: u32, seed: u64, stream: &str) -> Vec<Duration> {
     (0..n).map(one).collect()
 }
 
-fn starts(spec: StartSpec, n: u32, seed: u64, name: &str) -> Vec<Time> {
-    let mut rng = Rng::stream(seed, &format!("traffic/{name}/start"));
+fn starts(spec: StartSpec, n: u32, seed: u64, name: &str, what: &str) -> Vec<Time> {
+    let mut rng = Rng::stream(seed, &format!("traffic/{name}/{what}"));
     let one = |i: u32| match spec {
         StartSpec::Fixed(t) => time(t),
         StartSpec::Uniform(a, b) => time(uniform(&mut rng, a, b)),
@@ -429,10 +441,10 @@ fn arrivals(process: Poisson, seed: u64, name: &str) -> Vec<Time> {
 }
 
 /// Returns what a flow sends, or the connections of a browser's session. `sizes` is for those whose
-/// size is drawn before the run.
-fn apps(traffic: &Traffic, start: Time, sizes: &mut Rng) -> Vec<App> {
+/// size is drawn before the run; `ahead`: how long before its start a flow connects.
+fn apps(traffic: &Traffic, start: Time, ahead: Duration, sizes: &mut Rng) -> Vec<App> {
     let Source::Web(tcp, web, Some(browser)) = &traffic.source else {
-        return vec![app(traffic, start, sizes)];
+        return vec![app(traffic, start, ahead, sizes)];
     };
     let connections = traffic.source.connections();
     let session = Arc::new(Session {
@@ -455,14 +467,15 @@ fn apps(traffic: &Traffic, start: Time, sizes: &mut Rng) -> Vec<App> {
     (0..connections).map(one).collect()
 }
 
-fn app(traffic: &Traffic, start: Time, sizes: &mut Rng) -> App {
+fn app(traffic: &Traffic, start: Time, ahead: Duration, sizes: &mut Rng) -> App {
     let stop = traffic.group.stop.map(time);
     match &traffic.source {
         Source::Ftp(tcp, ftp) => {
             let bytes = |dist: &Dist| dist.draw(sizes).max(1.0).ceil() as u64;
             // No transfer begins after a process's end, and those that have begun go on.
             let stop = stop.filter(|_| traffic.arrivals.is_none());
-            App::Ftp { tcp: Arc::clone(tcp), start, stop, bytes: ftp.bytes.as_ref().map(bytes) }
+            let bytes = ftp.bytes.as_ref().map(bytes);
+            App::Ftp { tcp: Arc::clone(tcp), start, ahead, stop, bytes }
         }
         Source::Web(tcp, web, _) => App::Web {
             tcp: Arc::clone(tcp),

@@ -255,6 +255,15 @@ fn one_line_too_many() {
             &["traffic.1.pairs = 3: must not be above the flows (2)"],
         ),
         (
+            "[[traffic]]\nkind = \"ftp\"\nbytes = 1000\nconnect = \"0 s\"\nstart = \"1 s\"",
+            &["traffic.1.connect = ", "must be left out beside bytes and arrivals"],
+        ),
+        (
+            "[[traffic]]\nkind = \"ftp\"\nflows = 3\nconnect = { every = \"1 s\", from = \"0 s\" }\n\
+             start = \"1500 ms\"",
+            &["traffic.1.connect = ", "must be before start, of each flow"],
+        ),
+        (
             "[[traffic]]\nkind = \"web\"\nobject = { pareto = { shape = 1, mean = \"1 kB\" } }",
             &["traffic.1.object.pareto.shape = 1: must be a number in (1, "],
         ),

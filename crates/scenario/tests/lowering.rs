@@ -124,6 +124,19 @@ fn dice_are_the_groups_own() {
     assert_ne!(alone, starts(&format!("{text}{group}"), 2));
 }
 
+/// Flows that connect one after the other, and start together.
+#[test]
+fn a_group_connects_before_it_starts() {
+    let group = "flows = 3\nconnect = { every = \"100 ms\", from = \"0 s\" }\nstart = \"300 ms\"\n";
+    let c = good(&format!("{SMALL}{group}")).lower(1).unwrap();
+    let of = |f: &penstock_sim::FlowConfig| match f.app {
+        App::Ftp { ahead, .. } => ahead.as_secs_f64(),
+        _ => panic!(),
+    };
+    let ahead: Vec<f64> = c.flows.iter().filter(|f| f.group == 0).map(of).collect();
+    assert_eq!(ahead, [0.3, 0.2, 0.1]);
+}
+
 /// When each flow of a group starts, and how much it sends.
 fn transfers(text: &str, seed: u64, group: u32) -> Vec<(f64, u64)> {
     let c = good(text).lower(seed).unwrap();

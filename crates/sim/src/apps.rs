@@ -11,7 +11,7 @@ use crate::pages::Ended;
 use crate::sched::{Event, Kind};
 use crate::transfers::Transfer;
 use penstock_queue::Link;
-use penstock_units::Time;
+use penstock_units::{Duration, Time};
 
 /// Schedules what starts by itself.
 pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
@@ -21,7 +21,12 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
         match &mut f.kind {
             FlowKind::Tcp(t) => {
                 let (start, stop) = match &t.app {
-                    TcpApp::Ftp { stop } => (t.began, *stop),
+                    TcpApp::Ftp { stop, ahead } => {
+                        if *ahead > Duration::ZERO {
+                            net.sched.push(t.began.before(*ahead), Kind::App, i);
+                        }
+                        (t.began, *stop)
+                    }
                     TcpApp::Web(w) => (w.start, None),
                     // The first connection begins for all of its session.
                     TcpApp::Browser(c) if c.browsing.is_none() => continue,
@@ -50,12 +55,15 @@ pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
     let f = &mut flows[flow];
     let FlowKind::Tcp(t) = &mut f.kind else { return };
     match &mut t.app {
-        TcpApp::Ftp { stop } => {
+        TcpApp::Ftp { stop, .. } => {
             if Some(now) == *stop && now > t.began {
                 t.sender.stop();
             } else if now == t.began {
                 let bytes = t.bytes;
                 transfer(net, flows, now, flow, bytes);
+            } else if now < t.began {
+                // It connects.
+                with_sender(net, flows, now, flow, |s, wire| s.give(now, 1, wire));
             }
         }
         TcpApp::Web(w) => {

@@ -135,6 +135,8 @@ pub enum App {
         tcp: Arc<TcpParams>,
         /// When it starts.
         start: Time,
+        /// How long before that it connects, and sends one segment; zero: it does not.
+        ahead: Duration,
         /// When it stops sending anything, retransmissions included.
         stop: Option<Time>,
         /// How much it sends; `None`: without end.

@@ -149,7 +149,11 @@ impl Snapshot {
 /// a hundred thousand, need a third of their memory.
 #[derive(Clone)]
 pub(crate) enum TcpApp {
-    Ftp { stop: Option<Time> },
+    /// `ahead`: how long before its start it connects.
+    Ftp {
+        stop: Option<Time>,
+        ahead: Duration,
+    },
     Web(Box<WebSession>),
     Browser(Box<Connection>),
     Video(Box<Viewer>),
@@ -207,8 +211,9 @@ impl Flow {
     pub(crate) fn new(c: &FlowConfig, seed: u64, window: (Time, Time)) -> Self {
         let mut rng = Rng::stream(seed, &format!("flow/{}/{}", c.group, c.index));
         let kind = match &c.app {
-            App::Ftp { tcp, start, stop, bytes } => {
-                let t = Tcp::new(tcp, TcpApp::Ftp { stop: *stop }, &mut rng);
+            App::Ftp { tcp, start, ahead, stop, bytes } => {
+                let app = TcpApp::Ftp { stop: *stop, ahead: *ahead };
+                let t = Tcp::new(tcp, app, &mut rng);
                 FlowKind::Tcp(t.with_one(*start, *bytes))
             }
             App::Web { tcp, start, stop, pages } => {
@@ -271,7 +276,9 @@ impl Tcp {
             undisturbed_until: match app {
                 // The end of a transfer is an event for others as well.
                 TcpApp::Web(_) | TcpApp::Browser(_) | TcpApp::Video(_) => Time::ZERO,
-                TcpApp::Ftp { stop } => stop.unwrap_or(Time::NEVER),
+                // So is the start of one that has connected before.
+                TcpApp::Ftp { ahead, .. } if ahead > Duration::ZERO => Time::ZERO,
+                TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
             },
             acks: EventLine::EMPTY,
             ack_timer_at: Time::NEVER,

@@ -1,11 +1,13 @@
 //! For how long a receiver holds an ACK back: RFC 1122, 4.2.3.2, and how Linux adapts it
 //! (`tcp_event_data_recv`, `tcp_send_delayed_ack`). A connection begins with ACKs that are not held
 //! back, so that slow start has one for each segment. Later the wait follows the gaps between
-//! segments, within the round trip that the handshake has shown. While a segment is missing, three
-//! duplicate ACKs go at once; later ones wait for each other (`__tcp_ack_snd_check`).
+//! segments, within the round trip that the handshake has shown, and doubles when no second segment
+//! came in time (`tcp_delack_timer_handler`). It is counted in ticks, Linux's jiffies, and ends with
+//! one: the tick in which the segment came does not count (`calc_index`). While a segment is missing,
+//! three duplicate ACKs go at once; later ones wait for each other (`__tcp_ack_snd_check`).
 //!
 //! Departs from Linux: an ACK is held back until the second segment whatever that one's size, and
-//! growth of the receive buffer does not begin quick ACKs again. Duplicate ACKs wait within the
+//! later growth of the receive buffer does not begin quick ACKs again. Duplicate ACKs wait within the
 //! handshake's round trip, not within what timestamps measure where that is less; their timer has no
 //! slack; and an ACK that would forget a block goes with the segment that makes it do so, not before.
 
@@ -13,9 +15,11 @@ use crate::params::TcpParams;
 use crate::segment::Block;
 use penstock_units::{Duration, Time};
 
-/// No adapted wait is longer (Linux: a jiffy less than `TCP_DELACK_MAX`), and without a sample of
-/// the round trip none that is bounded by it.
-const LONGEST: Duration = Duration::from_millis(199);
+/// An adapted wait is a tick shorter at least (`TCP_DELACK_MAX`).
+const LONGEST: Duration = Duration::from_millis(200);
+/// The window grows from 64 to 78 kB with so many segments, and their ACKs go at once
+/// (`tcp_grow_window`). The first is none of them: it is taken for a greeting, below 128 B.
+const GROWS: u32 = 6;
 /// Duplicate ACKs that go at once (`TCP_FASTRETRANS_THRESH`).
 const AT_ONCE: u32 = 3;
 /// The most that become one ACK (`tcp_comp_sack_nr`).
@@ -28,11 +32,12 @@ const BLOCKS: usize = 4;
 pub(crate) struct Held {
     /// The wait at first, and in an even stream.
     least: Duration,
-    adapts: bool,
+    /// The wait where it adapts, and what it is counted in.
+    jiffies: Option<Jiffies>,
     /// ACKs that are not held back: at the start, and how many are left.
     quick: u32,
     left: u32,
-    wait: Duration,
+    grows: u32,
     last: Option<Time>,
     /// When the SYN was answered, and how long the first data took from there.
     answered: Time,
@@ -50,21 +55,22 @@ impl Held {
     pub(crate) fn new(p: &TcpParams) -> Option<Self> {
         let compression = if p.sack() { p.sack_compression } else { Duration::ZERO };
         let any = p.delayed_ack_adapts || p.quickack > 0 || compression > Duration::ZERO;
-        let (least, adapts) = (p.delayed_ack_timeout, p.delayed_ack_adapts);
-        (p.delayed_ack && any).then(|| Held::with(least, adapts, p.quickack, compression))
+        let least = p.delayed_ack_timeout;
+        let jiffies = p.delayed_ack_adapts.then(|| Jiffies::new(least, p.rtt.tick));
+        (p.delayed_ack && any).then(|| Held::with(least, jiffies, p.quickack, compression))
     }
 
-    fn with(least: Duration, adapts: bool, quick: u32, compression: Duration) -> Self {
+    fn with(least: Duration, jiffies: Option<Jiffies>, quick: u32, compression: Duration) -> Self {
         Held {
             least,
-            adapts,
+            jiffies,
             quick,
             compression,
             missing: 0,
             gone: 0,
             merged: 0,
             left: 0,
-            wait: least,
+            grows: GROWS,
             last: None,
             answered: Time::ZERO,
             rtt: None,
@@ -73,7 +79,8 @@ impl Held {
 
     /// The SYN is answered.
     pub(crate) fn open(&mut self, now: Time) {
-        let fresh = Held::with(self.least, self.adapts, self.quick, self.compression);
+        let jiffies = self.jiffies.map(|t| Jiffies { wait: t.least, ..t });
+        let fresh = Held::with(self.least, jiffies, self.quick, self.compression);
         *self = Held { answered: now, ..fresh };
     }
 
@@ -88,34 +95,47 @@ impl Held {
             self.rtt = Some(now.since(self.answered));
             return self.hurry(self.quick);
         };
-        if !self.adapts {
-            return;
-        }
-        let gap = now.since(last);
-        let half = |d: Duration| Duration::from_ticks(d.as_ticks() / 2);
-        if gap <= half(self.least) {
-            self.wait = half(self.wait) + half(self.least);
-        } else if gap < self.wait {
-            self.wait = (half(self.wait) + gap).min(self.timeout());
-        } else if gap > self.timeout() {
+        let timeout = self.timeout();
+        let Some(t) = &mut self.jiffies else { return };
+        let gap = t.until(now) - t.until(last);
+        if gap <= t.least / 2 {
+            t.wait = t.wait / 2 + t.least / 2;
+        } else if gap < t.wait {
+            t.wait = (t.wait / 2 + gap).min(t.of(timeout));
+        } else if gap > t.of(timeout) {
             self.hurry(self.quick);
+        }
+        if self.grows > 0 && self.quick > 0 {
+            self.grows -= 1;
+            self.left |= 1;
         }
     }
 
     /// Data arrive that were there: their ACK was lost, or held back for too long.
     pub(crate) fn again(&mut self) {
-        if self.adapts {
+        if self.jiffies.is_some() {
             self.hurry(self.quick);
         }
     }
 
-    /// Returns for how long the ACK of one segment may be held back; `None`: it goes at once.
-    pub(crate) fn wait(&self) -> Option<Duration> {
+    /// An ACK that was held back goes: no second segment came in time.
+    pub(crate) fn missed(&mut self, now: Time) {
+        let timeout = self.timeout();
+        if let Some(t) = self.jiffies.as_mut().filter(|_| self.last < Some(now)) {
+            t.wait = (2 * t.wait).min(t.of(timeout));
+        }
+    }
+
+    /// Returns for how long the ACK of a segment that arrives now may be held back; `None`: it goes
+    /// at once.
+    pub(crate) fn wait(&self, now: Time) -> Option<Duration> {
         if self.left > 0 {
             return None;
         }
-        let longest = self.rtt.map_or(LONGEST, |rtt| rtt.max(self.least));
-        Some(self.wait.min(longest.max(self.least)).min(LONGEST.max(self.least)))
+        let Some(t) = &self.jiffies else { return Some(self.least) };
+        let most = t.of(LONGEST) - 1;
+        let longest = self.rtt.map_or(most, |rtt| t.of(rtt).min(most)).max(t.least);
+        Some(t.end(now, t.wait.min(longest)).since(now))
     }
 
     /// A segment has come while the one with number `missing` has not; what has come behind that is
@@ -146,8 +166,8 @@ impl Held {
         self.merged = 0;
         if self.left > 0 {
             self.left -= 1;
-            if self.left == 0 {
-                self.wait = self.least;
+            if let (0, Some(t)) = (self.left, &mut self.jiffies) {
+                t.wait = t.least;
             }
         }
     }
@@ -160,6 +180,37 @@ impl Held {
     }
 }
 
+/// A wait in ticks of the host's clock.
+#[derive(Clone, Copy, Debug)]
+struct Jiffies {
+    tick: u64,
+    least: u64,
+    wait: u64,
+}
+
+impl Jiffies {
+    fn new(least: Duration, tick: Duration) -> Self {
+        let tick = tick.as_nanos().max(1);
+        let least = least.as_nanos().div_ceil(tick);
+        Jiffies { tick, least, wait: least }
+    }
+
+    /// Returns the ticks that hold `d` (`usecs_to_jiffies`).
+    fn of(self, d: Duration) -> u64 {
+        d.as_nanos().div_ceil(self.tick)
+    }
+
+    /// Returns how many ticks there were until `at`.
+    fn until(self, at: Time) -> u64 {
+        at.as_nanos() / self.tick
+    }
+
+    /// Returns when a timer of `n` ticks that is set now goes off.
+    fn end(self, now: Time, n: u64) -> Time {
+        Time::from_nanos((self.until(now) + n + 1) * self.tick)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,18 +219,25 @@ mod tests {
         Time::from_nanos(n * 1_000_000)
     }
 
-    fn held(quick: u32) -> Held {
-        let mut h = Held::with(Duration::from_millis(40), true, quick, Duration::from_millis(1));
+    fn with(tick_ms: u64, quick: u32) -> Held {
+        let [least, tick] = [40, tick_ms].map(Duration::from_millis);
+        let jiffies = Some(Jiffies::new(least, tick));
+        let mut h = Held::with(least, jiffies, quick, Duration::from_millis(1));
         h.open(ms(0));
         h
     }
 
+    fn held(quick: u32) -> Held {
+        with(1, quick)
+    }
+
+    /// For how many ticks of 1 ms, at the start of one: that one does not count.
     fn waits(h: &Held) -> Option<f64> {
-        h.wait().map(|d| d.as_secs_f64() * 1e3)
+        h.wait(ms(1000)).map(|d| d.as_secs_f64() * 1e3 - 1.0)
     }
 
     /// The first data come after 100 ms. In an even stream the wait is 40 ms. Gaps of 30 ms: 20 +
-    /// 30, 25 + 30, 27.5 + 30 …; a gap of 90 ms is longer than that and changes nothing, and then
+    /// 30, 25 + 30, 27 + 30 …; a gap of 90 ms is longer than that and changes nothing, and then
     /// gaps of 10 ms halve the way to 40. No wait is longer than the round trip.
     #[test]
     fn the_wait_follows_the_gaps() {
@@ -188,7 +246,7 @@ mod tests {
         h.data(ms(now));
         assert_eq!(waits(&h), Some(40.0));
         for (gap, want) in
-            [(1, 40.0), (30, 50.0), (30, 55.0), (30, 57.5), (90, 57.5), (10, 48.75), (20, 44.375)]
+            [(1, 40.0), (30, 50.0), (30, 55.0), (30, 57.0), (90, 57.0), (10, 48.0), (20, 44.0)]
         {
             now += gap;
             h.data(ms(now));
@@ -199,21 +257,54 @@ mod tests {
         assert_eq!(waits(&near), Some(45.0), "a round trip");
     }
 
-    /// Sixteen ACKs at once, the next is held back; after a pause longer than the timeout, 100 +
+    /// An ACK that is held back in vain doubles the wait, up to the round trip of 150 ms; segments in
+    /// quick succession then halve the way to 40 ms, from 80. One that goes with the next segment
+    /// was not in vain.
+    #[test]
+    fn a_wait_in_vain_doubles() {
+        let mut h = held(0);
+        h.data(ms(150));
+        h.missed(ms(150));
+        assert_eq!(waits(&h), Some(40.0));
+        for want in [80.0, 150.0] {
+            h.missed(ms(200));
+            assert_eq!(waits(&h), Some(want));
+        }
+        for (i, want) in [100.0, 70.0, 55.0, 47.0, 43.0, 41.0, 40.0].into_iter().enumerate() {
+            h.data(ms(151 + i as u64));
+            assert_eq!(waits(&h), Some(want));
+        }
+    }
+
+    /// Jiffies of 4 ms: a round trip of 40.04 ms is eleven of them, and a wait ends with the twelfth
+    /// after the one in which the segment came: 44 to 48 ms later. At first it is ten.
+    #[test]
+    fn a_wait_ends_with_a_tick() {
+        let mut h = with(4, 0);
+        h.data(Time::from_nanos(40_040_000));
+        let wait =
+            |h: &Held, us: u64| h.wait(Time::from_nanos(us * 1000)).map(|d| d.as_nanos() / 1000);
+        assert_eq!([100_000, 103_999].map(|us| wait(&h, us)), [Some(44_000), Some(40_001)]);
+        h.missed(ms(84));
+        assert_eq!([100_000, 103_999].map(|us| wait(&h, us)), [Some(48_000), Some(44_001)]);
+    }
+
+    /// Sixteen ACKs at once, and five more: with six segments the window grows, and sets the lowest bit
+    /// of what is left, 15 and then 14. The next is held back; after a pause longer than the timeout, 100 +
     /// 200 ms, sixteen again.
     #[test]
     fn a_connection_begins_with_quick_acks() {
         let mut h = held(16);
-        for i in 0..16 {
+        for i in 0..21 {
             h.data(ms(100 + i));
             assert_eq!(waits(&h), None, "ACK {i}");
             h.sent();
         }
-        h.data(ms(116));
+        h.data(ms(121));
         assert_eq!(waits(&h), Some(40.0));
-        h.data(ms(416));
+        h.data(ms(421));
         assert_eq!(waits(&h), Some(40.0), "300 ms are not more than the timeout");
-        h.data(ms(717));
+        h.data(ms(722));
         assert_eq!(waits(&h), None);
     }
 

@@ -124,16 +124,17 @@ penstock_units::params! {
             source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux: TCP_DELACK_MIN; RFC 9000 \
                      18.2: max_ack_delay",
         },
-        /// How long a delayed ACK waits follows the gaps between segments: from
-        /// `delayed_ack_timeout` up to the round trip of the handshake.
+        /// How long a delayed ACK waits follows the gaps between segments, and doubles when it was in
+        /// vain: from `delayed_ack_timeout` up to the round trip of the handshake, in whole ticks of
+        /// the host's clock, with one of which it ends.
         pub delayed_ack_adapts: bool {
             default: false,
             linux: true,
             quiet: true,
-            source: "Linux: tcp_event_data_recv",
+            source: "Linux: tcp_event_data_recv, tcp_delack_timer_handler",
         },
         /// With delayed ACKs: so many at the start, and after a pause longer than a timeout, are
-        /// not delayed.
+        /// not delayed. Where they adapt, five more at the start, while the window grows.
         pub quickack: u32 {
             ty: int(0, 1000),
             unit: "ACKs",

@@ -315,7 +315,7 @@ impl Receiver {
             Ordering::Equal => held.data(now),
             Ordering::Greater => {}
         }
-        self.delay = held.wait().unwrap_or(AT_ONCE);
+        self.delay = held.wait(now).unwrap_or(AT_ONCE);
         if self.delay == AT_ONCE {
             self.delayed_until = Time::NEVER;
         }
@@ -335,6 +335,10 @@ impl Receiver {
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         if self.delayed_until <= now {
             self.delayed_until = Time::NEVER;
+            let held = self.special.as_mut().and_then(|own| own.held.as_mut());
+            if let Some(held) = held.filter(|_| self.ooo.is_empty()) {
+                held.missed(now);
+            }
             return Some(self.ack());
         }
         None
@@ -713,23 +717,42 @@ mod tests {
             ecn: Ecn::Classic,
             ..<_>::default()
         });
+        let first = (1..=7).map(|seq| (100, seq, false)); // six of them let the window grow
         let got = [
-            (100, 1, false),
-            (110, 2, false),
-            (120, 3, true),
-            (125, 4, false),
-            (300, 6, false), // out of order
-            (500, 5, false), // after 375 ms
-            (510, 7, false),
-            (520, 8, true),
-            (530, 3, false), // again
-            (540, 9, false),
-            (550, 10, true),
+            (120, 8, true),
+            (125, 9, false),
+            (300, 11, false), // out of order
+            (500, 10, false), // after 375 ms
+            (510, 12, false),
+            (520, 13, true),
+            (530, 8, false), // again
+            (540, 14, false),
+            (550, 15, true),
         ];
-        for (ms, seq, held) in got {
+        for (ms, seq, held) in first.chain(got) {
             let reply = r.on_segment(Time::from_nanos(ms * 1_000_000), &seg(seq));
             assert_eq!(reply == Reply::Later, held, "segment {seq} at {ms} ms");
         }
+    }
+
+    /// Linux: the round trip is 100 ms, a tick one. An ACK that waits 40 ms in vain lets the next one
+    /// wait 80.
+    #[test]
+    fn an_ack_in_vain_doubles_the_wait() {
+        let mut r = connected(TcpParams {
+            delayed_ack: true,
+            delayed_ack_timeout: Duration::from_millis(40),
+            delayed_ack_adapts: true,
+            ecn: Ecn::Classic,
+            ..TcpParams::default()
+        });
+        let mut due = |ms: u64, seq| {
+            assert_eq!(r.on_segment(Time::from_nanos(ms * 1_000_000), &seg(seq)), Reply::Later);
+            let due = r.deadline().expect("it is held back");
+            assert!(r.on_timer(due).is_some());
+            due.as_nanos() / 1_000_000
+        };
+        assert_eq!([due(100, 1), due(300, 2)], [141, 381]);
     }
 
     /// Linux: data with CWR are acknowledged at once; a mark that comes with them asks for two quick

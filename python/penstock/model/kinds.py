@@ -2149,11 +2149,13 @@ class _Tcp(_Traffic):
     delayed_ack_timeout: How long a delayed ACK waits for a second segment; part of the timeout with recovery quic; a
         time with its unit, for example "40 ms"; default: 100 ms; with profile linux: 40 ms; with profile quic: 25 ms.
         Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux: TCP_DELACK_MIN; RFC 9000 18.2: max_ack_delay.
-    delayed_ack_adapts: How long a delayed ACK waits follows the gaps between segments: from `delayed_ack_timeout` up
-        to the round trip of the handshake; true or false; default: false; with profile linux: true. Source: Linux:
-        tcp_event_data_recv.
-    quickack: With delayed ACKs: so many at the start, and after a pause longer than a timeout, are not delayed; a
-        whole number in [0, 1000]; unit: ACKs; default: 0; with profile linux: 16. Source: Linux: TCP_MAX_QUICKACKS.
+    delayed_ack_adapts: How long a delayed ACK waits follows the gaps between segments, and doubles when it was in
+        vain: from `delayed_ack_timeout` up to the round trip of the handshake, in whole ticks of the host's clock,
+        with one of which it ends; true or false; default: false; with profile linux: true. Source: Linux:
+        tcp_event_data_recv, tcp_delack_timer_handler.
+    quickack: With delayed ACKs: so many at the start, and after a pause longer than a timeout, are not delayed. Where
+        they adapt, five more at the start, while the window grows; a whole number in [0, 1000]; unit: ACKs; default:
+        0; with profile linux: 16. Source: Linux: TCP_MAX_QUICKACKS.
     sack_compression: With delayed ACKs and SACK: after three duplicate ACKs, those of further segments out of order
         wait for each other so long, but no longer than a twentieth of the handshake's round trip; a time with its
         unit, for example "40 ms"; default: 0 s; with profile linux: 1 ms. Source: Linux: tcp_comp_sack_delay_ns.
@@ -2503,6 +2505,11 @@ class Ftp(_Tcp):
 
     bytes: Payload of each flow, or what each flow draws its own from; a size with its unit, or a distribution, for
         example "100 kB", { exponential = "12 kB" } or { empirical = "sizes.cdf" }; unit: B; left out: without end.
+    connect: When each flow connects, before its `start`: it sends one segment then, and the rest from `start` on, as
+        the streams of one iperf3 do, which begin together when all are connected. So both ends know the path's round
+        trip before there is a queue; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform =
+        ["0 s", "0.1 s"] }; left out: at its start. Source: iperf3: each stream sends its cookie and waits for the
+        others.
     arrivals: Transfers begin at random, whatever became of those before (an open loop, a Poisson process), from
         `start` until `stop`; one that has begun goes on. `rate` is how many a second. `load` is the part of the
         bottleneck's mean rate that their payload is: load × rate ÷ (8 × mean of `bytes`) transfers a second, headers
@@ -2521,6 +2528,7 @@ class Ftp(_Tcp):
 
     kind: ClassVar[str] = "ftp"
     bytes: str | Spec | None = None
+    connect: str | Spec | None = None
     arrivals: Spec | None = None
     pairs: int | None = None
     lead_in: str | None = None

@@ -277,6 +277,18 @@ fn source(
     })
 }
 
+/// Returns between which times a flow may begin.
+fn between(spec: StartSpec, flow: u32) -> (Duration, Duration) {
+    match spec {
+        StartSpec::Fixed(at) => (at, at),
+        StartSpec::Uniform(a, b) => (a, b),
+        StartSpec::Every { every, from } => {
+            let at = from + Duration::from_nanos(every.as_nanos().saturating_mul(u64::from(flow)));
+            (at, at)
+        }
+    }
+}
+
 fn ftp(section: &Section, values: &Values) -> Result<Ftp> {
     let ftp = Ftp::read(values);
     if ftp.lead_in == Some(Duration::ZERO) {
@@ -285,7 +297,18 @@ fn ftp(section: &Section, values: &Values) -> Result<Ftp> {
     if ftp.bytes == Some(Dist::Constant(0.0)) {
         return Err(section.conflict("bytes", values, "must be between 1 B and 1 PB"));
     }
-    let flows = Group::read(values).flows;
+    let Group { flows, start, .. } = Group::read(values);
+    if let Some(connect) = ftp.connect {
+        let wrong = |problem: &str| Err(section.conflict("connect", values, problem));
+        if ftp.bytes.is_some() || ftp.arrivals.is_some() {
+            return wrong(
+                "must be left out beside bytes and arrivals: it is for flows without end",
+            );
+        }
+        if [0, flows - 1].iter().any(|i| between(connect, *i).1 > between(start, *i).0) {
+            return wrong("must be before start, of each flow");
+        }
+    }
     if ftp.arrivals.is_none() && ftp.pairs.is_some_and(|pairs| pairs > flows) {
         let problem = format!("must not be above the flows ({flows})");
         return Err(section.conflict("pairs", values, problem));
