@@ -67,6 +67,9 @@ RED = "red limit 300000 min 15000 max 45000 avpkt 1514 burst 20 probability 0.1 
 #: Payload of a full segment, with timestamps.
 SEGMENT = 1448
 
+#: What each stream of iperf3 sends when it is connected.
+COOKIE = 37
+
 #: A full frame, as htb counts it.
 FRAME = 1514
 
@@ -207,10 +210,14 @@ class Setting:
         within = 0.01 if group.number == 1 else 0.002
         begins = {"uniform": [f"{sends:.3f} s", f"{sends + within:.3f} s"]}
         connects = {"from": f"{start:.3f} s", "every": f"{connects_s:.3f} s"}
+        # Each stream sends a cookie when it is connected. What is less than a frame arrives early here, since the
+        # link's delay is less by a frame's time; with a frame receivers see the kernel's round trip. CAKE alone
+        # remembers how much a flow has sent.
+        greeting = f"{COOKIE if self.kind == 'cake' else SEGMENT} B"
         # Debian's HZ is 250. Its TCP hands down in one piece what its pace has for a millisecond.
         linux = {"tick": f"{TICK_US} us", "min_tso_segments": 2}
         ends = {"pairs": 1, "source_host": "c", "destination_host": "s"}
-        return flows | linux | {"connect": connects, "start": begins} | ends
+        return flows | linux | {"connect": connects, "greeting": greeting, "start": begins} | ends
 
     def router_duration_s(self) -> int:
         """The router outlives the flows: iperf3's last exchange crosses it too."""

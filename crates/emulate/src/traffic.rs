@@ -416,6 +416,7 @@ pub fn header(tcp: &TcpParams) -> i32 {
 /// Keys of an entry that the kernel's TCP decides for itself, and iperf3.
 const KERNELS: &[&str] = &[
     "connect",
+    "greeting",
     "delayed_ack",
     "delayed_ack_timeout",
     "delayed_ack_adapts",

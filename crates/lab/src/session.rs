@@ -222,13 +222,8 @@ impl Session {
             let after = &self.config.flows[last];
             let (forward, backward) = (after.forward, after.backward);
             let index = mine.len() as u32 + (k - running.len()) as u32;
-            let app = App::Ftp {
-                tcp: Arc::clone(tcp),
-                start: now,
-                ahead: Duration::ZERO,
-                stop: None,
-                bytes: None,
-            };
+            let app =
+                App::Ftp { tcp: Arc::clone(tcp), start: now, early: None, stop: None, bytes: None };
             let flow = penstock_sim::FlowConfig {
                 index,
                 src,

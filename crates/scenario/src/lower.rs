@@ -7,8 +7,8 @@ use crate::scenario::Scenario;
 use crate::tables::{Access, Ftp, Ties};
 use penstock_aqm::{Context, Hosts};
 use penstock_sim::{
-    App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Pages, Record, Session,
-    VideoConfig,
+    App, AqmConfig, Config, Early, FlowConfig, HostConfig, LeadIn, LinkConfig, Pages, Record,
+    Session, VideoConfig,
 };
 use penstock_units::param::{DelaySpec, Dist, StartSpec};
 use penstock_units::{Duration, QueueLen, Rng, Time};
@@ -267,7 +267,7 @@ impl Build<'_> {
         let connects = self.connects(name, traffic);
         for (i, start) in (0..count).zip(starts) {
             let (src, dst) = hosts[pair(i)];
-            let ahead = connects.get(i as usize).map_or(Duration::ZERO, |at| start.since(*at));
+            let ahead = connects.get(i as usize).map(|at| start.since(*at));
             let apps = apps(traffic, start, ahead, &mut sizes);
             for (index, app) in (first + i * connections..).zip(apps) {
                 self.flows.push(FlowConfig {
@@ -442,7 +442,7 @@ fn arrivals(process: Poisson, seed: u64, name: &str) -> Vec<Time> {
 
 /// Returns what a flow sends, or the connections of a browser's session. `sizes` is for those whose
 /// size is drawn before the run; `ahead`: how long before its start a flow connects.
-fn apps(traffic: &Traffic, start: Time, ahead: Duration, sizes: &mut Rng) -> Vec<App> {
+fn apps(traffic: &Traffic, start: Time, ahead: Option<Duration>, sizes: &mut Rng) -> Vec<App> {
     let Source::Web(tcp, web, Some(browser)) = &traffic.source else {
         return vec![app(traffic, start, ahead, sizes)];
     };
@@ -467,7 +467,7 @@ fn apps(traffic: &Traffic, start: Time, ahead: Duration, sizes: &mut Rng) -> Vec
     (0..connections).map(one).collect()
 }
 
-fn app(traffic: &Traffic, start: Time, ahead: Duration, sizes: &mut Rng) -> App {
+fn app(traffic: &Traffic, start: Time, ahead: Option<Duration>, sizes: &mut Rng) -> App {
     let stop = traffic.group.stop.map(time);
     match &traffic.source {
         Source::Ftp(tcp, ftp) => {
@@ -475,7 +475,9 @@ fn app(traffic: &Traffic, start: Time, ahead: Duration, sizes: &mut Rng) -> App 
             // No transfer begins after a process's end, and those that have begun go on.
             let stop = stop.filter(|_| traffic.arrivals.is_none());
             let bytes = ftp.bytes.as_ref().map(bytes);
-            App::Ftp { tcp: Arc::clone(tcp), start, ahead, stop, bytes }
+            let early = |ahead| Early { ahead, bytes: ftp.greeting.0 };
+            let early = ahead.filter(|ahead| *ahead > Duration::ZERO).map(early);
+            App::Ftp { tcp: Arc::clone(tcp), start, early, stop, bytes }
         }
         Source::Web(tcp, web, _) => App::Web {
             tcp: Arc::clone(tcp),

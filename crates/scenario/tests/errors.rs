@@ -264,6 +264,10 @@ fn one_line_too_many() {
             &["traffic.1.connect = ", "must be before start, of each flow"],
         ),
         (
+            "[[traffic]]\nkind = \"ftp\"\nconnect = \"0 s\"\nstart = \"1 s\"\ngreeting = \"2 kB\"",
+            &["traffic.1.greeting = ", "must be between 1 B and a segment (1000 B)"],
+        ),
+        (
             "[[traffic]]\nkind = \"web\"\nobject = { pareto = { shape = 1, mean = \"1 kB\" } }",
             &["traffic.1.object.pareto.shape = 1: must be a number in (1, "],
         ),

@@ -130,7 +130,7 @@ fn a_group_connects_before_it_starts() {
     let group = "flows = 3\nconnect = { every = \"100 ms\", from = \"0 s\" }\nstart = \"300 ms\"\n";
     let c = good(&format!("{SMALL}{group}")).lower(1).unwrap();
     let of = |f: &penstock_sim::FlowConfig| match f.app {
-        App::Ftp { ahead, .. } => ahead.as_secs_f64(),
+        App::Ftp { early: Some(early), .. } => early.ahead.as_secs_f64(),
         _ => panic!(),
     };
     let ahead: Vec<f64> = c.flows.iter().filter(|f| f.group == 0).map(of).collect();

@@ -2,6 +2,7 @@
 
 use crate::batch;
 use crate::browser;
+use crate::config::Early;
 use crate::ends::with_sender;
 use crate::flow::{Flow, FlowKind, TcpApp, Udp};
 use crate::lone;
@@ -11,7 +12,7 @@ use crate::pages::Ended;
 use crate::sched::{Event, Kind};
 use crate::transfers::Transfer;
 use penstock_queue::Link;
-use penstock_units::{Duration, Time};
+use penstock_units::Time;
 
 /// Schedules what starts by itself.
 pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
@@ -21,9 +22,9 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
         match &mut f.kind {
             FlowKind::Tcp(t) => {
                 let (start, stop) = match &t.app {
-                    TcpApp::Ftp { stop, ahead } => {
-                        if *ahead > Duration::ZERO {
-                            net.sched.push(t.began.before(*ahead), Kind::App, i);
+                    TcpApp::Ftp { stop, early } => {
+                        if let Some(early) = early {
+                            net.sched.push(t.began.before(early.ahead), Kind::App, i);
                         }
                         (t.began, *stop)
                     }
@@ -55,15 +56,17 @@ pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
     let f = &mut flows[flow];
     let FlowKind::Tcp(t) = &mut f.kind else { return };
     match &mut t.app {
-        TcpApp::Ftp { stop, .. } => {
+        TcpApp::Ftp { stop, early } => {
             if Some(now) == *stop && now > t.began {
                 t.sender.stop();
             } else if now == t.began {
                 let bytes = t.bytes;
+                if t.sender.given() > 0 && t.sender.done() {
+                    t.keep_open();
+                }
                 transfer(net, flows, now, flow, bytes);
-            } else if now < t.began {
-                // It connects.
-                with_sender(net, flows, now, flow, |s, wire| s.give(now, 1, wire));
+            } else if let Some(Early { bytes, .. }) = *early {
+                greet(net, flows, now, flow, bytes);
             }
         }
         TcpApp::Web(w) => {
@@ -90,6 +93,14 @@ fn fetch(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize, bytes: u
     let segments = bytes.div_ceil(segment).max(1);
     t.began = now;
     t.bytes = Some(segments * segment);
+    with_sender(net, flows, now, flow, |s, wire| s.give(now, segments, wire));
+}
+
+/// A flow connects before its transfer begins, and sends `bytes`.
+fn greet(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize, bytes: u64) {
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
+    let segments = t.cut(Some(bytes));
+    t.bytes = None; // nobody waits for its end
     with_sender(net, flows, now, flow, |s, wire| s.give(now, segments, wire));
 }
 

@@ -125,6 +125,15 @@ impl FlowConfig {
     }
 }
 
+/// A connection before the start of its transfer.
+#[derive(Clone, Copy, Debug)]
+pub struct Early {
+    /// How long before.
+    pub ahead: Duration,
+    /// What is sent then.
+    pub bytes: u64,
+}
+
 /// What a flow sends. What is large, such as laws of sizes and times, is behind a pointer: a run
 /// may have a hundred thousand flows, and most of them are long transfers.
 #[derive(Clone, Debug)]
@@ -135,8 +144,8 @@ pub enum App {
         tcp: Arc<TcpParams>,
         /// When it starts.
         start: Time,
-        /// How long before that it connects, and sends one segment; zero: it does not.
-        ahead: Duration,
+        /// Where it connects before that.
+        early: Option<Early>,
         /// When it stops sending anything, retransmissions included.
         stop: Option<Time>,
         /// How much it sends; `None`: without end.

@@ -1,6 +1,6 @@
 //! A flow's two ends and its application.
 
-use crate::config::{App, Datagram, FlowConfig, OnOff, UdpPattern};
+use crate::config::{App, Datagram, Early, FlowConfig, OnOff, UdpPattern};
 use crate::line::EventLine;
 use crate::sched::Present;
 use crate::session::Connection;
@@ -149,10 +149,10 @@ impl Snapshot {
 /// a hundred thousand, need a third of their memory.
 #[derive(Clone)]
 pub(crate) enum TcpApp {
-    /// `ahead`: how long before its start it connects.
+    /// `early`: it connects before its start.
     Ftp {
         stop: Option<Time>,
-        ahead: Duration,
+        early: Option<Early>,
     },
     Web(Box<WebSession>),
     Browser(Box<Connection>),
@@ -211,8 +211,8 @@ impl Flow {
     pub(crate) fn new(c: &FlowConfig, seed: u64, window: (Time, Time)) -> Self {
         let mut rng = Rng::stream(seed, &format!("flow/{}/{}", c.group, c.index));
         let kind = match &c.app {
-            App::Ftp { tcp, start, ahead, stop, bytes } => {
-                let app = TcpApp::Ftp { stop: *stop, ahead: *ahead };
+            App::Ftp { tcp, start, early, stop, bytes } => {
+                let app = TcpApp::Ftp { stop: *stop, early: *early };
                 let t = Tcp::new(tcp, app, &mut rng);
                 FlowKind::Tcp(t.with_one(*start, *bytes))
             }
@@ -277,7 +277,7 @@ impl Tcp {
                 // The end of a transfer is an event for others as well.
                 TcpApp::Web(_) | TcpApp::Browser(_) | TcpApp::Video(_) => Time::ZERO,
                 // So is the start of one that has connected before.
-                TcpApp::Ftp { ahead, .. } if ahead > Duration::ZERO => Time::ZERO,
+                TcpApp::Ftp { early: Some(_), .. } => Time::ZERO,
                 TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
             },
             acks: EventLine::EMPTY,

@@ -45,8 +45,8 @@ mod web;
 
 pub use access::{AccessLink, AccessParts, AccessQueue};
 pub use config::{
-    App, Config, Datagram, FlowConfig, LeadIn, OnOff, Pages, Record, Session, Tap, UdpPattern,
-    VideoConfig,
+    App, Config, Datagram, Early, FlowConfig, LeadIn, OnOff, Pages, Record, Session, Tap,
+    UdpPattern, VideoConfig,
 };
 pub use engine::{run, run_watched};
 pub use error::SimError;

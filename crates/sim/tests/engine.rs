@@ -2,7 +2,7 @@
 
 use penstock_aqm::{kind, Context, COMMON};
 use penstock_sim::{
-    run, App, AqmConfig, Column, Config, FlowConfig, Handle, HostConfig, LinkConfig, Record,
+    run, App, AqmConfig, Column, Config, Early, FlowConfig, Handle, HostConfig, LinkConfig, Record,
     RunResult, Schedule, Table, Tap, UdpPattern, METRICS,
 };
 use penstock_tcp::{PaceKeys, Pacing, PacingParams, Recovery, TcpParams};
@@ -79,7 +79,7 @@ fn config(aqm: &str, duration: Duration, apps: Vec<App>) -> Config {
 
 fn ftp(bytes: Option<u64>) -> App {
     let tcp = TcpParams { initial_window: 10, ..TcpParams::default() };
-    App::Ftp { tcp: Arc::new(tcp), start: Time::ZERO, ahead: Duration::ZERO, stop: None, bytes }
+    App::Ftp { tcp: Arc::new(tcp), start: Time::ZERO, early: None, stop: None, bytes }
 }
 
 fn ran(c: &Config) -> RunResult {
@@ -115,13 +115,13 @@ fn a_transfer_takes_what_it_takes_by_hand() {
     assert_eq!(metric(&r, "goodput_bps"), Some(24_000.0));
 }
 
-/// A flow without end connects 50 ms before its start: SYN, SYN-ACK and one segment of 1040 B, whose
-/// ACK is there 41.2 ms after the connection opened. The window of ten goes at 100 ms.
+/// A flow without end connects 50 ms before its start: SYN, SYN-ACK and a packet of 77 B. The window of ten goes at 100 ms.
 #[test]
 fn a_flow_may_connect_before_it_starts() {
     let App::Ftp { tcp, .. } = ftp(None) else { panic!("ftp") };
-    let (start, ahead) = (Time::from_nanos(100_000_000), Duration::from_millis(50));
-    let app = App::Ftp { tcp, start, ahead, stop: None, bytes: None };
+    let start = Time::from_nanos(100_000_000);
+    let early = Some(Early { ahead: Duration::from_millis(50), bytes: 37 });
+    let app = App::Ftp { tcp, start, early, stop: None, bytes: None };
     let r = ran(&config("droptail", Duration::from_millis(101), vec![app]));
     let events = table(&r, "events");
     let times = events.columns.iter().find(|(name, _)| name == "t_ns");
@@ -173,13 +173,7 @@ fn a_run_is_a_function_of_its_configuration() {
 fn paced(bps: Option<u64>, window: u32) -> App {
     let pacing = PacingParams { max_rate: bps.and_then(Rate::from_bps), ..PacingParams::default() };
     let tcp = TcpParams { initial_window: 10, pacing, window, ..TcpParams::default() };
-    App::Ftp {
-        tcp: Arc::new(tcp),
-        start: Time::ZERO,
-        ahead: Duration::ZERO,
-        stop: None,
-        bytes: None,
-    }
+    App::Ftp { tcp: Arc::new(tcp), start: Time::ZERO, early: None, stop: None, bytes: None }
 }
 
 /// The gaps between packets of `flow` that came to the link, in microseconds, from 100 ms on.
@@ -238,13 +232,8 @@ fn the_pace_of_the_window_costs_no_event() {
         let keys = PaceKeys { pacing, ..PaceKeys::default() };
         let pacing = PacingParams { keys, ..PacingParams::default() };
         let p = TcpParams { recovery, pacing, window: 10, ..TcpParams::default() };
-        let app = App::Ftp {
-            tcp: Arc::new(p),
-            start: Time::ZERO,
-            ahead: Duration::ZERO,
-            stop: None,
-            bytes: None,
-        };
+        let app =
+            App::Ftp { tcp: Arc::new(p), start: Time::ZERO, early: None, stop: None, bytes: None };
         ran(&config("droptail", Duration::from_secs(seconds), vec![app])).events
     };
     for recovery in [Recovery::Sack, Recovery::Rack, Recovery::Quic] {

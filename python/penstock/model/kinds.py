@@ -2505,11 +2505,13 @@ class Ftp(_Tcp):
 
     bytes: Payload of each flow, or what each flow draws its own from; a size with its unit, or a distribution, for
         example "100 kB", { exponential = "12 kB" } or { empirical = "sizes.cdf" }; unit: B; left out: without end.
-    connect: When each flow connects, before its `start`: it sends one segment then, and the rest from `start` on, as
+    connect: When each flow connects, before its `start`: it sends `greeting` then, and the rest from `start` on, as
         the streams of one iperf3 do, which begin together when all are connected. So both ends know the path's round
         trip before there is a queue; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform =
         ["0 s", "0.1 s"] }; left out: at its start. Source: iperf3: each stream sends its cookie and waits for the
         others.
+    greeting: Payload that a flow sends when it connects before its `start`; a size with its unit, for example "1000
+        B"; unit: B; default: 37 B. Source: iperf3's cookie.
     arrivals: Transfers begin at random, whatever became of those before (an open loop, a Poisson process), from
         `start` until `stop`; one that has begun goes on. `rate` is how many a second. `load` is the part of the
         bottleneck's mean rate that their payload is: load × rate ÷ (8 × mean of `bytes`) transfers a second, headers
@@ -2529,6 +2531,7 @@ class Ftp(_Tcp):
     kind: ClassVar[str] = "ftp"
     bytes: str | Spec | None = None
     connect: str | Spec | None = None
+    greeting: str | None = None
     arrivals: Spec | None = None
     pairs: int | None = None
     lead_in: str | None = None

@@ -258,7 +258,11 @@ fn source(
 ) -> Result<Source> {
     let tcp = || tcp.expect("the entry of a kind that sends TCP has its transport");
     Ok(match kind.sends {
-        Sends::Ftp => Source::Ftp(tcp(), ftp(section, values)?),
+        Sends::Ftp => {
+            let tcp = tcp();
+            let ftp = ftp(section, values, tcp.segment_bytes())?;
+            Source::Ftp(tcp, ftp)
+        }
         Sends::Web => {
             let web = web(section, values)?;
             let tcp = tcp();
@@ -289,7 +293,7 @@ fn between(spec: StartSpec, flow: u32) -> (Duration, Duration) {
     }
 }
 
-fn ftp(section: &Section, values: &Values) -> Result<Ftp> {
+fn ftp(section: &Section, values: &Values, segment: u32) -> Result<Ftp> {
     let ftp = Ftp::read(values);
     if ftp.lead_in == Some(Duration::ZERO) {
         return Err(section.conflict("lead_in", values, "must be above 0 s"));
@@ -307,6 +311,11 @@ fn ftp(section: &Section, values: &Values) -> Result<Ftp> {
         }
         if [0, flows - 1].iter().any(|i| between(connect, *i).1 > between(start, *i).0) {
             return wrong("must be before start, of each flow");
+        }
+        if !(1..=u64::from(segment)).contains(&ftp.greeting.0) {
+            let problem =
+                format!("must be between 1 B and a segment ({segment} B): it is one packet");
+            return Err(section.conflict("greeting", values, problem));
         }
     }
     if ftp.arrivals.is_none() && ftp.pairs.is_some_and(|pairs| pairs > flows) {

@@ -167,7 +167,7 @@ params! {
     pub(crate) struct Ftp {
         /// Payload of each flow, or what each flow draws its own from.
         pub bytes: Option<Dist> { ty: Ty::Sizes, unit: "B", auto: "without end" },
-        /// When each flow connects, before its `start`: it sends one segment then, and the rest from
+        /// When each flow connects, before its `start`: it sends `greeting` then, and the rest from
         /// `start` on, as the streams of one iperf3 do, which begin together when all are connected.
         /// So both ends know the path's round trip before there is a queue.
         pub connect: Option<StartSpec> {
@@ -175,6 +175,8 @@ params! {
             quiet: true,
             source: "iperf3: each stream sends its cookie and waits for the others",
         },
+        /// Payload that a flow sends when it connects before its `start`.
+        pub greeting: Bytes { default: "37 B", unit: "B", quiet: true, source: "iperf3's cookie" },
         /// Transfers begin at random, whatever became of those before (an open loop, a Poisson
         /// process), from `start` until `stop`; one that has begun goes on. `rate` is how many a
         /// second. `load` is the part of the bottleneck's mean rate that their payload is: load ×
