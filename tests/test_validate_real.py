@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -205,6 +206,14 @@ def test_the_window_at_the_start_is_half_of_the_kernels_buffer() -> None:
     assert "traffic.0.window_start" not in v.hosts(scenario.set("traffic.0.window", 45))
 
 
+def test_the_tick_is_the_kernels(tmp_path: Path) -> None:
+    plain, packed, other = (tmp_path / name for name in ("config", "config.gz", "other"))
+    plain.write_text("# CONFIG_HZ_PERIODIC is not set\nCONFIG_HZ_250=y\nCONFIG_HZ=250\n", encoding="utf-8")
+    packed.write_bytes(gzip.compress(b"CONFIG_HZ=1000\n"))
+    other.write_text("CONFIG_HZ_250=y\n", encoding="utf-8")
+    assert [v.tick([plain]), v.tick([other, packed]), v.tick([tmp_path / "none", other])] == ["4 ms", "1 ms", None]
+
+
 def test_the_document_and_the_folder(bench: Bench, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = file.with_name("other.toml")
     other.write_text(SMALL, encoding="utf-8")
@@ -218,7 +227,8 @@ def test_the_document_and_the_folder(bench: Bench, file: Path, capsys: pytest.Ca
     assert first["scenario"]["duration"] == "4 s"
     assert first["pairs"] == second["pairs"]
     assert [len(each["values"]) for each in (first["pairs"][0]["real"], first["pairs"][0]["simulated"])] == [2, 2]
-    own = {"min_tso_segments": 2, "ecn_fallback": False, "window_start": 45}
+    ticks = {} if (tick := v.tick()) is None else {"tick": tick}
+    own = {"min_tso_segments": 2, "ecn_fallback": False, "window_start": 45, **ticks}
     assert first["changed"] == {f"traffic.0.{key}": value for key, value in own.items()}
     assert first["scenario"]["profile"] == "linux"
     assert [len(side) for side in first["delay"]["real_s"]] == [101, 101]

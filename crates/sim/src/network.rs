@@ -306,7 +306,7 @@ impl Network {
             blocks: ack.blocks,
             option: ack.option,
             stamps: tcp.filter(|t| t.p.timestamps).map(|t| {
-                let sends = Stamp::of(now, t.p.rtt.tick);
+                let sends = Stamp::of(now, t.p.rtt.stamp_unit());
                 if p.is(flag::ACK | flag::REQUEST) {
                     (sends, ack.echo)
                 } else {

@@ -620,7 +620,7 @@ impl Connection {
     /// Returns the timestamp of a segment that leaves at `at`.
     pub(crate) fn stamp(&self, at: Time) -> Stamp {
         if self.stamps {
-            Stamp::of(at, self.p.rtt.tick)
+            Stamp::of(at, self.p.rtt.stamp_unit())
         } else {
             Stamp::NONE
         }
@@ -632,7 +632,7 @@ impl Connection {
     #[cold]
     #[inline(never)]
     pub(crate) fn sample_echo(&mut self, now: Time, ack: &Ack) -> Option<Duration> {
-        let (sent, end) = ack.echo.round_trip(now, self.p.rtt.tick)?;
+        let (sent, end) = ack.echo.round_trip(now, self.p.rtt.stamp_unit())?;
         if !(self.ecn_backoff && self.mark != Mark::None) {
             self.rtt.restore(&self.p.rtt);
             self.ecn_backoff = false;

@@ -36,7 +36,9 @@ penstock_units::params! {
         },
         /// Timeout before the first round-trip sample.
         pub initial_rto: Duration { default: "1 s", ns2: "3 s", source: "RFC 6298 (2.1)" },
-        /// Granularity of the clock that measures round trips; its phase is random.
+        /// Granularity of the host's clock, by which round trips are measured (its phase is random)
+        /// and timestamps are made; with `rtt_clock` linux these are in milliseconds, and it is the
+        /// jiffy of delayed ACKs and of CUBIC.
         pub tick: Duration {
             default: "1 ms",
             ns2: "10 ms",
@@ -59,6 +61,17 @@ penstock_units::params! {
             quiet: true,
             source: "RFC 6298 (5.5): none; Linux: tcp_syn_linear_timeouts",
         },
+    }
+}
+
+impl RttParams {
+    /// The unit of timestamps (RFC 7323): a tick; Linux's is a millisecond, whatever its tick.
+    #[inline]
+    pub fn stamp_unit(&self) -> Duration {
+        match self.rtt_clock {
+            RttClock::Linux => Duration::from_millis(1),
+            RttClock::Exact | RttClock::Ticks => self.tick,
+        }
     }
 }
 

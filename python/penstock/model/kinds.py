@@ -2166,8 +2166,10 @@ class _Tcp(_Traffic):
         profile linux: 120 s. Source: RFC 6298 (2.5); Linux: TCP_RTO_MAX.
     initial_rto: Timeout before the first round-trip sample; a time with its unit, for example "40 ms"; default: 1 s;
         with profile ns-2: 3 s. Source: RFC 6298 (2.1).
-    tick: Granularity of the clock that measures round trips; its phase is random; a time with its unit, for example
-        "40 ms"; default: 1 ms; with profile ns-2: 10 ms. Source: RFC 6298 (2): clock granularity G.
+    tick: Granularity of the host's clock, by which round trips are measured (its phase is random) and timestamps are
+        made; with `rtt_clock` linux these are in milliseconds, and it is the jiffy of delayed ACKs and of CUBIC; a
+        time with its unit, for example "40 ms"; default: 1 ms; with profile ns-2: 10 ms. Source: RFC 6298 (2): clock
+        granularity G.
     rtt_clock: Whether round trips are measured exactly, or with integer arithmetic: in whole ticks, or in
         microseconds as Linux does, where the timeout is the smoothed round trip and at least `min_rto`; one of
         "exact", "ticks", "linux"; default: exact; with profile ns-2: ticks; with profile linux: linux. Source: RFC

@@ -317,7 +317,7 @@ impl LossRecovery for Rack {
             s.news.of_original = s.undo.is_original(ack.echo);
             if s.news.of_again {
                 // Karn's rule does not hold. Linux takes its own record where it can.
-                s.news.by_echo = ack.echo.round_trip(now, c.p.rtt.tick);
+                s.news.by_echo = ack.echo.round_trip(now, c.p.rtt.stamp_unit());
                 let rtt = s.news.by_echo.map(|(sent, end)| end.since(sent));
                 s.news.rtt = s.news.rtt.or(rtt);
             }

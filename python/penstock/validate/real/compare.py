@@ -7,7 +7,10 @@ scenario under `profile = "linux"`; `hosts` says what the hosts of an emulation 
 
 from __future__ import annotations
 
+import gzip
 import math
+import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,16 +38,33 @@ INTERVAL_S = 0.01
 WINDOW_START_B = 65536
 
 
+def tick(places: Sequence[Path] | None = None) -> str | None:
+    """Returns the tick of this machine's kernel, as a scenario has it; `None` where its configuration is not there."""
+    release = os.uname().release
+    for place in places or (Path("/proc/config.gz"), Path(f"/boot/config-{release}")):
+        try:
+            text = place.read_bytes()
+            text = gzip.decompress(text) if place.suffix == ".gz" else text
+        except OSError:
+            continue
+        if hz := re.search(rb"^CONFIG_HZ=(\d+)$", text, re.MULTILINE):
+            return f"{1000 / int(hz[1]):g} ms"
+    return None
+
+
 def hosts(scenario: Scenario) -> dict[str, object]:
     """Returns keys for the simulator's side: what the hosts of an emulation do and the profile leaves open.
 
     They hand over bursts (`tcp_min_tso_segs` is 2), ask for ECN again after a lost SYN (the emulation sets
-    `tcp_ecn_fallback` to 0), and offer a window that grows.
+    `tcp_ecn_fallback` to 0), offer a window that grows, and have this machine's tick, where its kernel tells.
     """
     found: dict[str, object] = {}
+    ticks = tick()
     for i, entry in enumerate(scenario.resolved["traffic"]):
         if entry.get("recovery") == "rack":
             found[f"traffic.{i}.min_tso_segments"] = 2
+        if ticks is not None and "tick" in entry:
+            found[f"traffic.{i}.tick"] = ticks
         if entry.get("ecn", "off") != "off":
             found[f"traffic.{i}.ecn_fallback"] = False
         if entry.get("window_start") is None and "window" in entry:
