@@ -419,12 +419,9 @@ fn delays(spec: DelaySpec, n: u32, seed: u64, stream: &str) -> Vec<Duration> {
 
 fn starts(spec: StartSpec, n: u32, seed: u64, name: &str, what: &str) -> Vec<Time> {
     let mut rng = Rng::stream(seed, &format!("traffic/{name}/{what}"));
-    let one = |i: u32| match spec {
-        StartSpec::Fixed(t) => time(t),
-        StartSpec::Uniform(a, b) => time(uniform(&mut rng, a, b)),
-        StartSpec::Every { every, from } => {
-            time(from) + Duration::from_nanos(every.as_nanos().saturating_mul(u64::from(i)))
-        }
+    let one = |i: u32| {
+        let (a, b) = spec.between(i);
+        time(uniform(&mut rng, a, b))
     };
     (0..n).map(one).collect()
 }

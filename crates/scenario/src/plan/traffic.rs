@@ -237,9 +237,7 @@ fn transport(section: &Section, values: &Values, top: &Top) -> Result<TcpParams>
 }
 
 fn check_times(section: &Section, values: &Values, group: &Group) -> Result<()> {
-    let first = match group.start {
-        StartSpec::Fixed(t) | StartSpec::Uniform(t, _) | StartSpec::Every { from: t, .. } => t,
-    };
+    let (first, _) = group.start.between(0);
     if group.stop.is_some_and(|stop| stop <= first) {
         let problem = format!("must be above start ({})", format_duration(first));
         return Err(section.conflict("stop", values, problem));
@@ -281,18 +279,6 @@ fn source(
     })
 }
 
-/// Returns between which times a flow may begin.
-fn between(spec: StartSpec, flow: u32) -> (Duration, Duration) {
-    match spec {
-        StartSpec::Fixed(at) => (at, at),
-        StartSpec::Uniform(a, b) => (a, b),
-        StartSpec::Every { every, from } => {
-            let at = from + Duration::from_nanos(every.as_nanos().saturating_mul(u64::from(flow)));
-            (at, at)
-        }
-    }
-}
-
 fn ftp(section: &Section, values: &Values, segment: u32) -> Result<Ftp> {
     let ftp = Ftp::read(values);
     if ftp.lead_in == Some(Duration::ZERO) {
@@ -309,7 +295,7 @@ fn ftp(section: &Section, values: &Values, segment: u32) -> Result<Ftp> {
                 "must be left out beside bytes and arrivals: it is for flows without end",
             );
         }
-        if [0, flows - 1].iter().any(|i| between(connect, *i).1 > between(start, *i).0) {
+        if [0, flows - 1].iter().any(|i| connect.between(*i).1 > start.between(*i).0) {
             return wrong("must be before start, of each flow");
         }
         if !(1..=u64::from(segment)).contains(&ftp.greeting.0) {

@@ -30,6 +30,21 @@ pub enum StartSpec {
     },
 }
 
+impl StartSpec {
+    /// Returns between which times a flow starts.
+    pub fn between(self, flow: u32) -> (Duration, Duration) {
+        match self {
+            StartSpec::Fixed(at) => (at, at),
+            StartSpec::Uniform(a, b) => (a, b),
+            StartSpec::Every { every, from } => {
+                let later = every.as_nanos().saturating_mul(u64::from(flow));
+                let at = from + Duration::from_nanos(later);
+                (at, at)
+            }
+        }
+    }
+}
+
 /// A distribution of a positive quantity (bytes, or seconds).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dist {

@@ -277,9 +277,6 @@ REASONS: Mapping[str, str] = {
     "changes.l4s-loss": "What is on its way when the rate falls is more than marks can take back, and DualPI2 drops "
     "in overload.",
     "folded.milder": "With fifty flows windows are at their least, whatever a mark takes.",
-    "ramp.conventional-cubic": "With one flow at 20 Mbit/s and 200 ms it is "
-    "{ramp.conventional-cubic@20 Mbit/s, 200 ms, 1 flow}. SCE's CUBIC is the RFC's here, which grows more slowly than "
-    "Linux's until its first cut, with classic ECN, too.",
     "ramp.conventional-reno": "SCE's Reno takes a quarter off for CE, and the classic one half; where one flow crosses "
     "a long path it delivers 12 % more.",
 }
