@@ -472,7 +472,7 @@ fn app(traffic: &Traffic, start: Time, ahead: Option<Duration>, sizes: &mut Rng)
             // No transfer begins after a process's end, and those that have begun go on.
             let stop = stop.filter(|_| traffic.arrivals.is_none());
             let bytes = ftp.bytes.as_ref().map(bytes);
-            let early = |ahead| Early { ahead, bytes: ftp.greeting.0 };
+            let early = |ahead| Box::new(Early { ahead, bytes: ftp.greeting.0 });
             let early = ahead.filter(|ahead| *ahead > Duration::ZERO).map(early);
             App::Ftp { tcp: Arc::clone(tcp), start, early, stop, bytes }
         }

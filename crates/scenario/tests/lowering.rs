@@ -129,7 +129,7 @@ fn dice_are_the_groups_own() {
 fn a_group_connects_before_it_starts() {
     let group = "flows = 3\nconnect = { every = \"100 ms\", from = \"0 s\" }\nstart = \"300 ms\"\n";
     let c = good(&format!("{SMALL}{group}")).lower(1).unwrap();
-    let of = |f: &penstock_sim::FlowConfig| match f.app {
+    let of = |f: &penstock_sim::FlowConfig| match &f.app {
         App::Ftp { early: Some(early), .. } => early.ahead.as_secs_f64(),
         _ => panic!(),
     };

@@ -2,7 +2,6 @@
 
 use crate::batch;
 use crate::browser;
-use crate::config::Early;
 use crate::ends::with_sender;
 use crate::flow::{Flow, FlowKind, TcpApp, Udp};
 use crate::lone;
@@ -26,7 +25,7 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
                         if let Some(early) = early {
                             net.sched.push(t.began.before(early.ahead), Kind::App, i);
                         }
-                        (t.began, *stop)
+                        (t.began, (*stop != Time::NEVER).then_some(*stop))
                     }
                     TcpApp::Web(w) => (w.start, None),
                     // The first connection begins for all of its session.
@@ -57,7 +56,7 @@ pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
     let FlowKind::Tcp(t) = &mut f.kind else { return };
     match &mut t.app {
         TcpApp::Ftp { stop, early } => {
-            if Some(now) == *stop && now > t.began {
+            if now == *stop && now > t.began {
                 t.sender.stop();
             } else if now == t.began {
                 let bytes = t.bytes;
@@ -65,7 +64,8 @@ pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
                     t.keep_open();
                 }
                 transfer(net, flows, now, flow, bytes);
-            } else if let Some(Early { bytes, .. }) = *early {
+            } else if let Some(early) = early {
+                let bytes = early.bytes;
                 greet(net, flows, now, flow, bytes);
             }
         }

@@ -145,7 +145,7 @@ pub enum App {
         /// When it starts.
         start: Time,
         /// Where it connects before that.
-        early: Option<Early>,
+        early: Option<Box<Early>>,
         /// When it stops sending anything, retransmissions included.
         stop: Option<Time>,
         /// How much it sends; `None`: without end.

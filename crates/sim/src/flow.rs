@@ -149,10 +149,10 @@ impl Snapshot {
 /// a hundred thousand, need a third of their memory.
 #[derive(Clone)]
 pub(crate) enum TcpApp {
-    /// `early`: it connects before its start.
+    /// `stop`: [`Time::NEVER`] with the run; `early`: it connects before its start.
     Ftp {
-        stop: Option<Time>,
-        early: Option<Early>,
+        stop: Time,
+        early: Option<Box<Early>>,
     },
     Web(Box<WebSession>),
     Browser(Box<Connection>),
@@ -212,7 +212,8 @@ impl Flow {
         let mut rng = Rng::stream(seed, &format!("flow/{}/{}", c.group, c.index));
         let kind = match &c.app {
             App::Ftp { tcp, start, early, stop, bytes } => {
-                let app = TcpApp::Ftp { stop: *stop, early: *early };
+                let stop = stop.unwrap_or(Time::NEVER);
+                let app = TcpApp::Ftp { stop, early: early.clone() };
                 let t = Tcp::new(tcp, app, &mut rng);
                 FlowKind::Tcp(t.with_one(*start, *bytes))
             }
@@ -278,7 +279,7 @@ impl Tcp {
                 TcpApp::Web(_) | TcpApp::Browser(_) | TcpApp::Video(_) => Time::ZERO,
                 // So is the start of one that has connected before.
                 TcpApp::Ftp { early: Some(_), .. } => Time::ZERO,
-                TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
+                TcpApp::Ftp { stop, .. } => stop,
             },
             acks: EventLine::EMPTY,
             ack_timer_at: Time::NEVER,

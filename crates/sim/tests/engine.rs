@@ -115,12 +115,13 @@ fn a_transfer_takes_what_it_takes_by_hand() {
     assert_eq!(metric(&r, "goodput_bps"), Some(24_000.0));
 }
 
-/// A flow without end connects 50 ms before its start: SYN, SYN-ACK and a packet of 77 B. The window of ten goes at 100 ms.
+/// A flow without end connects 50 ms before its start: SYN, SYN-ACK and a packet of 77 B. The window
+/// of ten goes at 100 ms.
 #[test]
 fn a_flow_may_connect_before_it_starts() {
     let App::Ftp { tcp, .. } = ftp(None) else { panic!("ftp") };
     let start = Time::from_nanos(100_000_000);
-    let early = Some(Early { ahead: Duration::from_millis(50), bytes: 37 });
+    let early = Some(Box::new(Early { ahead: Duration::from_millis(50), bytes: 37 }));
     let app = App::Ftp { tcp, start, early, stop: None, bytes: None };
     let r = ran(&config("droptail", Duration::from_millis(101), vec![app]));
     let events = table(&r, "events");

@@ -118,7 +118,8 @@ impl Held {
         }
     }
 
-    /// An ACK that was held back goes: no second segment came in time.
+    /// An ACK that was held back goes: no second segment came in time. One that goes as its segment
+    /// comes, since that one's mark is another, was not held back.
     pub(crate) fn missed(&mut self, now: Time) {
         let timeout = self.timeout();
         if let Some(t) = self.jiffies.as_mut().filter(|_| self.last < Some(now)) {
@@ -289,9 +290,9 @@ mod tests {
         assert_eq!([100_000, 103_999].map(|us| wait(&h, us)), [Some(48_000), Some(44_001)]);
     }
 
-    /// Sixteen ACKs at once, and five more: with six segments the window grows, and sets the lowest bit
-    /// of what is left, 15 and then 14. The next is held back; after a pause longer than the timeout, 100 +
-    /// 200 ms, sixteen again.
+    /// Sixteen ACKs at once, and five more: with six segments the window grows, and sets the lowest
+    /// bit of what is left, 15 and then 14. The next is held back; after a pause longer than the
+    /// timeout, 100 + 200 ms, sixteen again.
     #[test]
     fn a_connection_begins_with_quick_acks() {
         let mut h = held(16);

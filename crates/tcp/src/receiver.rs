@@ -336,6 +336,7 @@ impl Receiver {
         if self.delayed_until <= now {
             self.delayed_until = Time::NEVER;
             let held = self.special.as_mut().and_then(|own| own.held.as_mut());
+            // Behind a gap it is duplicate ACKs that waited for each other.
             if let Some(held) = held.filter(|_| self.ooo.is_empty()) {
                 held.missed(now);
             }
