@@ -303,6 +303,22 @@ def test_a_window_is_at_most_what_a_socket_may_have() -> None:
 
 
 @needs_iperf3
+@needs_root
+def test_a_flows_socket_has_room_for_more_than_its_window() -> None:
+    flow = ps.Ftp(tcp="reno")
+    link = ps.Link(rate="10 Mbit/s", delay="5 ms", buffer="50 packets")
+    found: set[str] = set()
+
+    def look(_: object) -> None:
+        for pid in subprocess.run(["pgrep", "-f", "iperf3 -c"], capture_output=True, text=True).stdout.split():
+            inside = ["nsenter", "-t", pid, "-n", "cat", "/proc/sys/net/ipv4/tcp_wmem", "/proc/sys/net/ipv4/tcp_rmem"]
+            found.add(subprocess.run(inside, capture_output=True, text=True).stdout)
+
+    emulation.emulate(ps.Scenario(topology=ps.Dumbbell(bottleneck=link), traffic=flow, duration="1 s"), progress=look)
+    assert "4096\t16384\t67108864\n4096\t131072\t33554432\n" in found
+
+
+@needs_iperf3
 @needs_tshark
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_capture_is_before_or_behind_the_queue(tmp_path: Path, backend: str) -> None:

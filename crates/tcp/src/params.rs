@@ -358,7 +358,7 @@ impl TcpParams {
         if self.rtt.tick == Duration::ZERO {
             return refuse("tick", "must be above 0 s");
         }
-        if self.timestamps && self.rtt.tick < Duration::from_micros(1) {
+        if self.timestamps && self.rtt.stamp_unit() < Duration::from_micros(1) {
             return refuse("tick", "must be at least 1 us with timestamps, whose clock it is");
         }
         if self.timestamps && self.recovery == Recovery::Quic {

@@ -1,7 +1,7 @@
 //! The retransmission timer: RFC 6298, Karn's rule, back-off; what a timeout does (RFC 5681 3.1).
 
 use crate::common::*;
-use penstock_tcp::{RttEstimator, RttParams, TcpParams};
+use penstock_tcp::{RttClock, RttEstimator, RttParams, TcpParams};
 use penstock_units::param::Profile;
 use penstock_units::{Duration, Time};
 
@@ -264,4 +264,17 @@ fn an_echo_is_a_sample() {
     s.wait(60).echoed(2, again);
     assert_eq!(s.tcp.rtt(), Some(Duration::from_millis(60)));
     assert_eq!(s.tcp.info().backoff, 0);
+}
+
+/// A tick is the unit of timestamps, which is no shorter than a microsecond; Linux has milliseconds,
+/// whatever its tick.
+#[test]
+fn a_short_tick_goes_with_linux_timestamps() {
+    let with = |rtt_clock| {
+        let rtt = RttParams { tick: Duration::from_nanos(10), rtt_clock, ..RttParams::default() };
+        TcpParams { timestamps: true, rtt, ..TcpParams::default() }.check()
+    };
+    let error = with(RttClock::Exact).unwrap_err().to_string();
+    assert!(error.contains("at least 1 us with timestamps"), "{error}");
+    assert_eq!(with(RttClock::Linux), Ok(()));
 }
