@@ -79,7 +79,7 @@ impl Held {
 
     /// The SYN is answered.
     pub(crate) fn open(&mut self, now: Time) {
-        let jiffies = self.jiffies.map(|t| Jiffies { wait: t.least, ..t });
+        let jiffies = self.jiffies.map(|t| Jiffies::of(t.least, t.tick));
         let fresh = Held::with(self.least, jiffies, self.quick, self.compression);
         *self = Held { answered: now, ..fresh };
     }
@@ -91,18 +91,22 @@ impl Held {
 
     /// The data arrive that were expected. What comes out of order ends no gap.
     pub(crate) fn data(&mut self, now: Time) {
-        let Some(last) = self.last.replace(now) else {
-            self.rtt = Some(now.since(self.answered));
+        if self.last.replace(now).is_none() {
+            let rtt = now.since(self.answered);
+            self.rtt = Some(rtt);
+            if let Some(t) = &mut self.jiffies {
+                t.know(rtt, now);
+            }
             return self.hurry(self.quick);
-        };
-        let timeout = self.timeout();
+        }
         let Some(t) = &mut self.jiffies else { return };
-        let gap = t.until(now) - t.until(last);
+        let at = t.until(now);
+        let gap = at - std::mem::replace(&mut t.last, at);
         if gap <= t.least / 2 {
             t.wait = t.wait / 2 + t.least / 2;
         } else if gap < t.wait {
-            t.wait = (t.wait / 2 + gap).min(t.of(timeout));
-        } else if gap > t.of(timeout) {
+            t.wait = (t.wait / 2 + gap).min(t.timeout);
+        } else if gap > t.timeout {
             self.hurry(self.quick);
         }
         if self.grows > 0 && self.quick > 0 {
@@ -121,9 +125,8 @@ impl Held {
     /// An ACK that was held back goes: no second segment came in time. One that goes as its segment
     /// comes, since that one's mark is another, was not held back.
     pub(crate) fn missed(&mut self, now: Time) {
-        let timeout = self.timeout();
         if let Some(t) = self.jiffies.as_mut().filter(|_| self.last < Some(now)) {
-            t.wait = (2 * t.wait).min(t.of(timeout));
+            t.wait = (2 * t.wait).min(t.timeout);
         }
     }
 
@@ -134,9 +137,8 @@ impl Held {
             return None;
         }
         let Some(t) = &self.jiffies else { return Some(self.least) };
-        let most = t.of(LONGEST) - 1;
-        let longest = self.rtt.map_or(most, |rtt| t.of(rtt).min(most)).max(t.least);
-        Some(t.end(now, t.wait.min(longest)).since(now))
+        let at = if self.last == Some(now) { t.last } else { t.until(now) };
+        Some(t.end(at, t.wait.min(t.longest)).since(now))
     }
 
     /// A segment has come while the one with number `missing` has not; what has come behind that is
@@ -172,13 +174,6 @@ impl Held {
             }
         }
     }
-
-    /// The receiver's own timeout, from the handshake: one sample, and a deviation of 200 ms at
-    /// least.
-    fn timeout(&self) -> Duration {
-        let Some(rtt) = self.rtt else { return Duration::from_secs(1) };
-        rtt + (rtt + rtt).max(Duration::from_millis(200))
-    }
 }
 
 /// A wait in ticks of the host's clock.
@@ -187,17 +182,37 @@ struct Jiffies {
     tick: u64,
     least: u64,
     wait: u64,
+    /// No wait is longer.
+    longest: u64,
+    /// The receiver's own timeout.
+    timeout: u64,
+    /// The tick in which data arrived last that were expected.
+    last: u64,
 }
 
 impl Jiffies {
     fn new(least: Duration, tick: Duration) -> Self {
         let tick = tick.as_nanos().max(1);
-        let least = least.as_nanos().div_ceil(tick);
-        Jiffies { tick, least, wait: least }
+        Jiffies::of(least.as_nanos().div_ceil(tick), tick)
+    }
+
+    fn of(least: u64, tick: u64) -> Self {
+        let mut t = Jiffies { tick, least, wait: least, longest: 0, timeout: 0, last: 0 };
+        t.longest = (t.hold(LONGEST) - 1).max(least);
+        t.timeout = t.hold(Duration::from_secs(1));
+        t
+    }
+
+    /// The first data have arrived, and with them the round trip is known: no wait is longer. The
+    /// timeout has that one sample, and a deviation of 200 ms at least.
+    fn know(&mut self, rtt: Duration, now: Time) {
+        self.longest = self.hold(rtt).min(self.hold(LONGEST) - 1).max(self.least);
+        self.timeout = self.hold(rtt + (rtt + rtt).max(Duration::from_millis(200)));
+        self.last = self.until(now);
     }
 
     /// Returns the ticks that hold `d` (`usecs_to_jiffies`).
-    fn of(self, d: Duration) -> u64 {
+    fn hold(self, d: Duration) -> u64 {
         d.as_nanos().div_ceil(self.tick)
     }
 
@@ -206,9 +221,9 @@ impl Jiffies {
         at.as_nanos() / self.tick
     }
 
-    /// Returns when a timer of `n` ticks that is set now goes off.
-    fn end(self, now: Time, n: u64) -> Time {
-        Time::from_nanos((self.until(now) + n + 1) * self.tick)
+    /// Returns when a timer of `n` ticks goes off that is set in tick `at`.
+    fn end(self, at: u64, n: u64) -> Time {
+        Time::from_nanos((at + n + 1) * self.tick)
     }
 }
 

@@ -216,7 +216,8 @@ impl Receiver {
         }
         let echoes = self.level;
         let mut news = self.feedback != Feedback::None && self.take_mark(s);
-        if SPECIAL && self.adapts() {
+        let adapts = SPECIAL && self.adapts();
+        if adapts {
             // Linux: who has cut may have a window of one, and a mark that comes with CWR is a first.
             let cut = s.bits.cwr()
                 && matches!(self.feedback, Feedback::Echo | Feedback::Apart | Feedback::Some);
@@ -230,7 +231,7 @@ impl Receiver {
         if self.delay != AT_ONCE {
             // At once: the second segment, whatever is out of order or fills a gap, news of marks;
             // Linux: what is pushed (tcp_cleanup_rbuf).
-            let pushed = SPECIAL && s.push && self.adapts();
+            let pushed = adapts && s.push;
             let first = self.delayed_until == Time::NEVER;
             let hold = first && in_order && !gap && !news && !pushed;
             if hold {
