@@ -181,11 +181,9 @@ fn settings(
         host.sysctl("net/ipv4/ip_local_port_range", &format!("{first} {last}"))?;
         host.sysctl("net/ipv4/tcp_tw_reuse", "1")?;
     }
-    if !own {
-        // A program may choose its control after it has connected, and one that began as bbr stays
-        // paced (`sk_pacing_status`).
-        host.sysctl(CONGESTION, "reno")?;
-    }
+    // A program may choose its control after it has connected, and one that began as bbr stays paced
+    // (`sk_pacing_status`).
+    host.sysctl(CONGESTION, "reno")?;
     // The window is what limits a sender, not its buffer. Linux's 4 MiB are less than a window and
     // what is sent in a recovery from some 2 MB on: then a sender is silent until the hole is
     // filled, and BBR takes itself for limited by the application and stays in STARTUP.

@@ -206,7 +206,7 @@ impl Jiffies {
     /// The first data have arrived, and with them the round trip is known: no wait is longer. The
     /// timeout has that one sample, and a deviation of 200 ms at least.
     fn know(&mut self, rtt: Duration, now: Time) {
-        self.longest = self.hold(rtt).min(self.hold(LONGEST) - 1).max(self.least);
+        self.longest = self.hold(rtt).min(self.longest).max(self.least);
         self.timeout = self.hold(rtt + (rtt + rtt).max(Duration::from_millis(200)));
         self.last = self.until(now);
     }
