@@ -130,15 +130,16 @@ impl Held {
         }
     }
 
-    /// Returns for how long the ACK of a segment that arrives now may be held back; `None`: it goes
-    /// at once.
-    pub(crate) fn wait(&self, now: Time) -> Option<Duration> {
+    /// Returns until when the ACK of a segment that arrives now may be held back; `None`: it goes at
+    /// once.
+    #[inline]
+    pub(crate) fn due(&self, now: Time) -> Option<Time> {
         if self.left > 0 {
             return None;
         }
-        let Some(t) = &self.jiffies else { return Some(self.least) };
-        let at = if self.last == Some(now) { t.last } else { t.until(now) };
-        Some(t.end(at, t.wait.min(t.longest)).since(now))
+        let Some(t) = &self.jiffies else { return Some(now + self.least) };
+        let n = t.wait.min(t.longest);
+        Some(t.end(t.until(now), n))
     }
 
     /// A segment has come while the one with number `missing` has not; what has come behind that is
@@ -249,7 +250,7 @@ mod tests {
 
     /// For how many ticks of 1 ms, at the start of one: that one does not count.
     fn waits(h: &Held) -> Option<f64> {
-        h.wait(ms(1000)).map(|d| d.as_secs_f64() * 1e3 - 1.0)
+        h.due(ms(1000)).map(|at| at.since(ms(1000)).as_secs_f64() * 1e3 - 1.0)
     }
 
     /// The first data come after 100 ms. In an even stream the wait is 40 ms. Gaps of 30 ms: 20 +
@@ -298,8 +299,10 @@ mod tests {
     fn a_wait_ends_with_a_tick() {
         let mut h = with(4, 0);
         h.data(Time::from_nanos(40_040_000));
-        let wait =
-            |h: &Held, us: u64| h.wait(Time::from_nanos(us * 1000)).map(|d| d.as_nanos() / 1000);
+        let wait = |h: &Held, us: u64| {
+            let now = Time::from_nanos(us * 1000);
+            h.due(now).map(|at| at.since(now).as_nanos() / 1000)
+        };
         assert_eq!([100_000, 103_999].map(|us| wait(&h, us)), [Some(44_000), Some(40_001)]);
         h.missed(ms(84));
         assert_eq!([100_000, 103_999].map(|us| wait(&h, us)), [Some(48_000), Some(44_001)]);

@@ -44,7 +44,7 @@ pub struct Receiver {
     p: Arc<TcpParams>,
     /// The time at which a held-back ACK is due; [`Time::NEVER`]: none is held back.
     delayed_until: Time,
-    /// For how long ACKs may be held back; [`AT_ONCE`]: they are not.
+    /// For how long ACKs may be held back, unless that adapts; [`AT_ONCE`]: they are not.
     delay: Duration,
     /// What few do, where it does any of that: the others do not ask for each.
     special: Option<Box<Special>>,
@@ -215,15 +215,12 @@ impl Receiver {
             return Reply::Now(self.answer_syn(s));
         }
         let echoes = self.level;
-        let mut news = self.feedback != Feedback::None && self.take_mark(s);
+        let marks = self.feedback != Feedback::None;
+        let mut news = marks && self.take_mark(s);
         let adapts = SPECIAL && self.adapts();
         if adapts {
-            // Linux: who has cut may have a window of one, and a mark that comes with CWR is a first.
-            let cut = s.bits.cwr()
-                && matches!(self.feedback, Feedback::Echo | Feedback::Apart | Feedback::Some);
-            news |= cut;
-            let seq = s.seq.cmp(&before);
-            self.adapt(now, if cut { Mark::None } else { echoes }, seq);
+            news |= marks && self.hurries(s, echoes);
+            self.adapt(now, s.seq - before);
             if !news && !self.ooo.is_empty() && self.merges(now) {
                 return Reply::Later;
             }
@@ -234,11 +231,10 @@ impl Receiver {
             let pushed = adapts && s.push;
             let first = self.delayed_until == Time::NEVER;
             let hold = first && in_order && !gap && !news && !pushed;
-            if hold {
-                self.delayed_until = now + self.delay;
+            self.delayed_until = if hold { self.due(now, adapts) } else { Time::NEVER };
+            if self.delayed_until != Time::NEVER {
                 return Reply::Later;
             }
-            self.delayed_until = Time::NEVER;
         }
         Reply::Now(if SPECIAL { self.ack() } else { self.plain_ack() })
     }
@@ -265,8 +261,7 @@ impl Receiver {
     #[cold]
     #[inline(never)]
     fn overtaken(&mut self, now: Time, s: &Segment) -> Option<Ack> {
-        let delay = self.delay;
-        if delay == AT_ONCE || s.seq != self.next || self.delayed_until == Time::NEVER {
+        if s.seq != self.next || self.delayed_until == Time::NEVER {
             return None;
         }
         let apart = self.feedback == Feedback::Apart;
@@ -284,13 +279,25 @@ impl Receiver {
         }
         self.take(s.seq);
         self.makes_room(now, before);
-        let echoes = self.level;
         self.take_mark(s);
-        if self.adapts() {
-            self.adapt(now, echoes, Ordering::Equal);
+        let adapts = self.adapts();
+        if adapts {
+            self.adapt(now, 0);
         }
-        self.delayed_until = if apart { now } else { now + delay };
+        let due = if apart { Time::NEVER } else { self.due(now, adapts) };
+        self.delayed_until = if due == Time::NEVER { now } else { due };
         Some(earlier)
+    }
+
+    /// Returns when the ACK of a segment that arrives now is due; [`Time::NEVER`]: it is not held
+    /// back.
+    #[inline]
+    fn due(&self, now: Time, adapts: bool) -> Time {
+        if !adapts {
+            return now + self.delay;
+        }
+        let held = self.special.as_ref().and_then(|own| own.held.as_ref());
+        held.and_then(|held| held.due(now)).unwrap_or(Time::NEVER)
     }
 
     /// Data have arrived, and the window may grow; `before` was expected.
@@ -302,23 +309,31 @@ impl Receiver {
         }
     }
 
-    /// Data have arrived at a receiver whose delays adapt; `before`: what ACKs told of marks; `seq`:
-    /// the data beside those that were expected.
+    /// Linux's answers to a segment that may be marked; `before`: what ACKs told of marks. The sender
+    /// should hear of a first mark, as is one that comes with CWR, and who has cut may have a window
+    /// of one. Returns whether that has.
+    #[inline(never)]
+    fn hurries(&mut self, s: &Segment, before: Mark) -> bool {
+        let cut = s.bits.cwr()
+            && matches!(self.feedback, Feedback::Echo | Feedback::Apart | Feedback::Some);
+        let first = self.level == Mark::Ce && (before != Mark::Ce || cut);
+        if first && self.feedback == Feedback::Echo {
+            if let Some(held) = self.special.as_mut().and_then(|own| own.held.as_mut()) {
+                held.hurry(2);
+            }
+        }
+        cut
+    }
+
+    /// Data have arrived at a receiver whose delays adapt, `ahead` beyond those that were expected.
     #[cold]
     #[inline(never)]
-    fn adapt(&mut self, now: Time, before: Mark, seq: Ordering) {
+    fn adapt(&mut self, now: Time, ahead: i64) {
         let Some(held) = self.special.as_mut().and_then(|own| own.held.as_mut()) else { return };
-        if self.feedback == Feedback::Echo && before != self.level && self.level == Mark::Ce {
-            held.hurry(2); // Linux: the sender should hear of a first mark
-        }
-        match seq {
+        match ahead.cmp(&0) {
             Ordering::Less => held.again(),
             Ordering::Equal => held.data(now),
             Ordering::Greater => {}
-        }
-        self.delay = held.wait(now).unwrap_or(AT_ONCE);
-        if self.delay == AT_ONCE {
-            self.delayed_until = Time::NEVER;
         }
     }
 

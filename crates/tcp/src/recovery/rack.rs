@@ -387,7 +387,8 @@ impl LossRecovery for Rack {
         let (mut new, mut head) = (false, false);
         // A window below one segment is one.
         let window = (c.window.cwnd as i64).max(1) as u64;
-        while log(c).in_flight() < window {
+        let mut in_flight = log(c).in_flight();
+        while in_flight < window {
             let lost = if s.only_new { None } else { s.next_lost(log(c)) };
             let edge = c.highest_ack + i64::from(c.peer_window);
             let Some(seq) = lost.or((c.next <= edge && c.next < c.limit).then_some(c.next)) else {
@@ -402,6 +403,8 @@ impl LossRecovery for Rack {
             new |= seq > c.max_sent;
             head |= seq == c.highest_ack + 1;
             s.transmit(c, now, seq, io);
+            in_flight += 1;
+            debug_assert_eq!(in_flight, log(c).in_flight());
         }
         if head && s.purpose != Purpose::Reorder {
             // RFC 6298 (5.1); Linux starts it again with the first hole, but not in the place of
