@@ -75,7 +75,13 @@ impl Connection {
         if !self.paced && (force || self.p.send_overhead == Duration::ZERO) {
             return false;
         }
-        self.starts_to_wait(now, force, io)
+        let p = &*self.p;
+        if p.pacing.by_fq() || self.bursts.is_some() || p.send_overhead != Duration::ZERO {
+            return self.starts_to_wait(now, force, io);
+        }
+        let at = self.pacer.holds(now, Duration::ZERO, None);
+        self.timers.set(Timer::Release, at.unwrap_or(Time::NEVER));
+        at.is_some()
     }
 
     // Apart, as what follows: what few senders do keeps registers from what all do.
