@@ -184,10 +184,11 @@ fn settings(
     // A program may choose its control after it has connected, and one that began as bbr stays paced
     // (`sk_pacing_status`).
     host.sysctl(CONGESTION, "reno")?;
-    // The window is what limits a sender, not its buffer. Linux's 4 MiB are less than a window and
-    // what is sent in a recovery from some 2 MB on: then a sender is silent until the hole is
-    // filled, and BBR takes itself for limited by the application and stays in STARTUP.
-    host.sysctl("net/ipv4/tcp_wmem", "4096 16384 67108864")?;
+    // The window is what limits a sender, not its buffer. Linux's begins with 16 kB and grows to two
+    // or three windows (`tcp_sndbuf_expand`), 4 MiB at most. A sender whose repair is lost, too, falls
+    // silent once that is full; one with more than 2 MB under way does in any recovery, and BBR takes
+    // itself for limited by the application then, and stays in STARTUP.
+    host.sysctl("net/ipv4/tcp_wmem", "4096 4194304 67108864")?;
     host.sysctl("net/ipv4/tcp_rmem", "4096 131072 33554432")?;
     // A SYN that is lost asks for ECN again.
     host.sysctl("net/ipv4/tcp_ecn_fallback", "0")?;
