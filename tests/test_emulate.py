@@ -304,8 +304,9 @@ def test_a_window_is_at_most_what_a_socket_may_have() -> None:
 
 @needs_iperf3
 @needs_root
-def test_a_flows_socket_has_room_for_more_than_its_window() -> None:
-    flow = ps.Ftp(tcp="reno")
+@pytest.mark.parametrize(("asked", "has"), [(None, "4194304\t67108864"), ("4 MiB", "16384\t4194304")])
+def test_a_flows_socket_has_room_for_more_than_its_window(asked: str | None, has: str) -> None:
+    flow = ps.Ftp(tcp="reno", send_buffer=asked)
     link = ps.Link(rate="10 Mbit/s", delay="5 ms", buffer="50 packets")
     found: set[str] = set()
 
@@ -315,7 +316,22 @@ def test_a_flows_socket_has_room_for_more_than_its_window() -> None:
             found.add(subprocess.run(inside, capture_output=True, text=True).stdout)
 
     emulation.emulate(ps.Scenario(topology=ps.Dumbbell(bottleneck=link), traffic=flow, duration="1 s"), progress=look)
-    assert "4096\t4194304\t67108864\n4096\t131072\t33554432\n" in found
+    assert f"4096\t{has}\n4096\t131072\t33554432\n" in found
+
+
+@needs_iperf3
+def test_a_window_that_is_given_fixes_the_send_buffer() -> None:
+    flow = ps.Ftp(tcp="reno", send_buffer="4 MiB", window=20)
+    link = ps.Link(rate="10 Mbit/s", delay="5 ms", buffer="50 packets")
+    found = emulation.emulate(ps.Scenario(topology=ps.Dumbbell(bottleneck=link), traffic=flow, duration="1 s"))
+    assert found.emulation["notes"] == ["traffic.0.send_buffer: twice `window`, which fixes a socket's buffers"]
+
+
+def test_a_hosts_sockets_have_one_send_buffer() -> None:
+    flows = [ps.Ftp(tcp="reno"), ps.Ftp(tcp="reno", send_buffer="4 MiB")]
+    link = ps.Link(rate="10 Mbit/s", delay="5 ms", buffer="50 packets")
+    with pytest.raises(ps.ScenarioError, match="send_buffer: on real packets a host's sockets have one"):
+        emulation.emulate(ps.Scenario(topology=ps.Dumbbell(bottleneck=link), traffic=flows, duration="1 s"))
 
 
 @needs_iperf3

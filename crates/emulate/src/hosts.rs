@@ -184,11 +184,10 @@ fn settings(
     // A program may choose its control after it has connected, and one that began as bbr stays paced
     // (`sk_pacing_status`).
     host.sysctl(CONGESTION, "reno")?;
-    // The window is what limits a sender, not its buffer. Linux's begins with 16 kB and grows to two
-    // or three windows (`tcp_sndbuf_expand`), 4 MiB at most. A sender whose repair is lost, too, falls
-    // silent once that is full; one with more than 2 MB under way does in any recovery, and BBR takes
-    // itself for limited by the application then, and stays in STARTUP.
-    host.sysctl("net/ipv4/tcp_wmem", "4096 4194304 67108864")?;
+    // Unless the scenario asks for Linux's buffer, the window is what limits a sender, and a buffer
+    // holds it from the start.
+    let [first, most] = plan.send_buffer.map_or([4 << 20, 64 << 20], |most| [16_384, most.0]);
+    host.sysctl("net/ipv4/tcp_wmem", &format!("4096 {first} {most}"))?;
     host.sysctl("net/ipv4/tcp_rmem", "4096 131072 33554432")?;
     // A SYN that is lost asks for ECN again.
     host.sysctl("net/ipv4/tcp_ecn_fallback", "0")?;

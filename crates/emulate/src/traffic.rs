@@ -79,6 +79,8 @@ pub struct TrafficPlan {
     pub flows: Vec<Planned>,
     /// Whether TCP may use selective acknowledgements.
     pub sack: bool,
+    /// The most that a socket's send buffer grows to, where the scenario says so.
+    pub send_buffer: Option<Bytes>,
     /// The parts of the window that multi-level ECN's three signals take, if any flow uses it.
     pub betas: Option<[f64; 3]>,
     /// Keys of the scenario that the kernel's TCP ignores.
@@ -88,7 +90,7 @@ pub struct TrafficPlan {
 impl TrafficPlan {
     /// A plan without traffic.
     pub fn none() -> Self {
-        TrafficPlan { flows: vec![], sack: true, betas: None, notes: vec![] }
+        TrafficPlan { flows: vec![], sack: true, send_buffer: None, betas: None, notes: vec![] }
     }
 
     /// Returns how many flows the event loops carry.
@@ -120,7 +122,8 @@ pub fn plan(c: &Config, written: &[TrafficView<'_>]) -> Result<TrafficPlan, Emul
     }
     let largest = largest_buffer()
         .map_err(|e| EmulateError::system("asking how large a socket's buffers may be", e))?;
-    let notes = [notes(written), too_long(c), too_wide(c, written, largest)].concat();
+    let of_windows = [too_wide(c, written, largest), fixed_buffers(written)].concat();
+    let notes = [notes(written), too_long(c), of_windows].concat();
     let mut plan = TrafficPlan { notes, ..TrafficPlan::none() };
     let (mut newreno, mut other_tcp) = (false, false);
     for (f, port) in c.flows.iter().zip(FIRST_PORT..) {
@@ -157,6 +160,15 @@ pub fn plan(c: &Config, written: &[TrafficView<'_>]) -> Result<TrafficPlan, Emul
         );
     }
     plan.sack = !newreno;
+    let mut buffers = c.flows.iter().filter_map(|f| f.app.tcp()).map(|tcp| tcp.send_buffer);
+    plan.send_buffer = buffers.next().flatten();
+    if buffers.any(|buffer| buffer != plan.send_buffer) {
+        return refuse(
+            "send_buffer: on real packets a host's sockets have one; give all flows the same, or \
+             none"
+                .into(),
+        );
+    }
     Ok(plan)
 }
 
@@ -196,6 +208,15 @@ fn too_wide(c: &Config, written: &[TrafficView<'_>], largest: u32) -> Vec<String
         format!("traffic.{group}.window: {most} segments, since {why}")
     };
     groups.into_iter().map(say).collect()
+}
+
+/// Says where a window that is given fixes the socket's buffers, and so its send buffer.
+fn fixed_buffers(written: &[TrafficView<'_>]) -> Vec<String> {
+    let both = |e: &TrafficView<'_>| e.has("window") && e.has("send_buffer");
+    let groups = written.iter().enumerate().filter(|(_, e)| both(e));
+    let say =
+        |i| format!("traffic.{i}.send_buffer: twice `window`, which fixes a socket's buffers");
+    groups.map(|(i, _)| say(i)).collect()
 }
 
 fn window_bytes(tcp: &TcpParams) -> u32 {

@@ -358,6 +358,8 @@ fn profile_quic() {
         (vec![("traffic.0.pacing", "off"), ("traffic.0.pacing_gain", "2")], "pacing_gain"),
         (vec![("traffic.0.tcp", "prague"), ("traffic.0.pacing_gain", "2")], "a pace of its own"),
         (vec![("traffic.0.window_start", "2000")], "must not be above window"),
+        (vec![("traffic.0.send_buffer", "100 B")], "must not be below segment"),
+        (vec![("traffic.0.send_buffer", "4 MiB")], "must be left out with recovery"),
         (vec![("traffic.0.min_tso_segments", "2")], "must be 0 unless recovery is \"rack\""),
         (vec![("traffic.0.tcp", "tahoe"), ("traffic.0.pto_probes", "3")], "pto_probes"),
     ] {

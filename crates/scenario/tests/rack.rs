@@ -83,4 +83,9 @@ start = "0 s"
     assert!(grown > 2.0 * fixed && grown < 0.7 * whole, "{grown} of {whole}");
     let (whole, grown) = (goodput(10, ""), goodput(10, "window_start = 10"));
     assert!(grown > 0.97 * whole && grown > 15.0 * fixed, "{grown} of {whole}");
+    // A send buffer of 150 kB holds 100 segments, and is filled again when 66 are left.
+    let held = goodput(5, "send_buffer = \"150 kB\"") / fixed;
+    assert!(held > 66.0 / 45.0 && held < 100.0 / 45.0, "{held}");
+    let large = goodput(10, "send_buffer = \"64 MiB\"");
+    assert!((large / whole - 1.0).abs() < 0.01, "{large} of {whole}");
 }

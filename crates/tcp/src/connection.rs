@@ -3,6 +3,7 @@
 //! RFC 5681, RFC 6298, RFC 3168, RFC 3042. `sending.rs` puts segments on the wire, `recovery/`
 //! repairs losses, `control/` sizes the window, and `ecn/answer.rs` answers marks.
 
+use crate::buffer::SendBuffer;
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut, Growth};
 use crate::control::hystart::Watch;
 use crate::control::window::Window;
@@ -90,7 +91,7 @@ pub(crate) struct Connection {
     pub(crate) next: i64,
     /// The highest segment ever sent.
     pub(crate) max_sent: i64,
-    /// One past the last segment that the application has given.
+    /// One past the last segment that the application has given, or written into its buffer.
     pub(crate) limit: i64,
     pub(crate) window: Window,
     /// The highest segment sent when the window was cut last, for a loss or a mark: a window is cut
@@ -170,6 +171,8 @@ pub(crate) struct Connection {
     pub(crate) delivered_ce: u64,
     /// The bursts in which segments leave, where they do.
     pub(crate) bursts: Option<Box<Bursts>>,
+    /// The socket's buffer, where it is not taken for endless.
+    pub(crate) buffer: Option<Box<SendBuffer>>,
     /// What reads AccECN's option, or its field in Linux's way, where that is asked for.
     pub(crate) decoder: Option<Box<Decoder>>,
 }
@@ -213,6 +216,7 @@ impl Connection {
             timers: Timers::IDLE,
             pacer: Pacer::IDLE,
             bursts,
+            buffer: SendBuffer::new(&p, control.buffered()),
             mark: Mark::None,
             cut_level: Mark::None,
             marks_known: accecn::FIRST,
@@ -351,6 +355,50 @@ impl Connection {
     /// Whether the window had room for what waits to become a burst: it is the limit all the same.
     fn waits(&self) -> bool {
         self.bursts.as_ref().is_some_and(|b| b.waits)
+    }
+
+    /// The application has `segments` more.
+    pub(crate) fn give(&mut self, segments: i64) {
+        match &mut self.buffer {
+            None => self.limit = self.limit.saturating_add(segments),
+            Some(buffer) => {
+                buffer.give(segments);
+                self.write();
+            }
+        }
+    }
+
+    /// The application writes what its buffer has room for. Returns whether it has.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn write(&mut self) -> bool {
+        let cwnd = (self.window.cwnd as i64).max(1);
+        let room = cwnd - self.log.as_ref().map_or(self.flight(), |log| log.in_flight() as i64);
+        let Some(buffer) = &mut self.buffer else { return false };
+        let open = (room > 0).then_some(cwnd);
+        let limit = buffer.written(self.highest_ack + 1, self.limit, open);
+        if limit == self.limit {
+            return false;
+        }
+        // Linux: all that was written at once has left when the next write finds room.
+        if self.next >= self.limit && room > buffer.write() {
+            if let Some(log) = &mut self.log {
+                log.starved();
+            }
+        }
+        self.limit = limit;
+        true
+    }
+
+    /// Returns one past the last segment that the application has given.
+    pub(crate) fn given(&self) -> i64 {
+        self.buffer.as_ref().map_or(self.limit, |buffer| buffer.given())
+    }
+
+    /// Whether all that the application has given was sent.
+    #[inline]
+    pub(crate) fn sent_all(&self) -> bool {
+        self.next >= self.limit && self.limit >= self.given()
     }
 
     /// Keeps account of the window's use, now that all was sent that may be. `open`: nothing is

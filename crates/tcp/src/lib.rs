@@ -23,6 +23,7 @@
 //! - `info.rs`: how a sender stands, for reports.
 //! - `quirks.rs`: where ns-2 differs.
 
+mod buffer;
 mod connection;
 mod control;
 mod ecn;

@@ -109,6 +109,13 @@ penstock_units::params! {
             quiet: true,
             source: "Linux: tcp_rcv_space_adjust, tcp_grow_window; half of tcp_rmem's 128 KiB is 45",
         },
+        /// The most that a socket's send buffer grows to. What the application has written stays in
+        /// it until an ACK covers it. It grows with the window, to two of them (bbr: three).
+        pub send_buffer: Option<Bytes> {
+            auto: "it holds every window",
+            quiet: true,
+            source: "Linux: tcp_sndbuf_expand, sk_stream_write_space; tcp_wmem's most is 4 MiB",
+        },
         /// Acknowledge every second segment, or after `delayed_ack_timeout`.
         pub delayed_ack: bool {
             default: false,
@@ -354,6 +361,12 @@ impl TcpParams {
         }
         if self.window_start.is_some_and(|start| start > self.window) {
             return refuse("window_start", "must not be above window");
+        }
+        if self.send_buffer.is_some_and(|most| most.0 < self.segment.0) {
+            return refuse("send_buffer", "must not be below segment");
+        }
+        if self.send_buffer.is_some() && self.recovery == Recovery::Quic {
+            return refuse("send_buffer", "must be left out with recovery \"quic\", no socket's");
         }
         if self.rtt.tick == Duration::ZERO {
             return refuse("tick", "must be above 0 s");

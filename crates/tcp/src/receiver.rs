@@ -10,7 +10,7 @@ use crate::params::TcpParams;
 use crate::room::Room;
 use crate::segment::{Ack, Block, Segment, MAX_BLOCKS};
 use crate::stamp::Echo;
-use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Time};
+use penstock_units::{Codepoints, Ecn as Codepoint, Time};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -44,11 +44,11 @@ pub struct Receiver {
     p: Arc<TcpParams>,
     /// The time at which a held-back ACK is due; [`Time::NEVER`]: none is held back.
     delayed_until: Time,
-    /// For how long ACKs may be held back, unless that adapts; [`AT_ONCE`]: they are not.
-    delay: Duration,
     /// What few do, where it does any of that: the others do not ask for each.
     special: Option<Box<Special>>,
     sack: bool,
+    /// ACKs may be held back.
+    delays: bool,
     /// Multi-level ECN: the level is held; what the code points mean.
     latch: bool,
     codepoints: Codepoints,
@@ -70,9 +70,6 @@ struct Special {
     /// What AccECN's option tells, where there is one.
     teller: Option<Box<Teller>>,
 }
-
-/// No ACK is held back.
-const AT_ONCE: Duration = Duration::from_ticks(u64::MAX);
 
 /// The way in which ACKs report marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,9 +119,9 @@ impl Receiver {
             asked: Bits::NONE,
             p: Arc::clone(p),
             delayed_until: Time::NEVER,
-            delay: if p.delayed_ack { p.delayed_ack_timeout } else { AT_ONCE },
             special: Special::new(p).map(Box::new),
             sack: p.sack(),
+            delays: p.delayed_ack,
             latch: p.mecn.latch,
             codepoints: p.codepoints(),
         }
@@ -225,7 +222,7 @@ impl Receiver {
                 return Reply::Later;
             }
         }
-        if self.delay != AT_ONCE {
+        if self.delays {
             // At once: the second segment, whatever is out of order or fills a gap, news of marks;
             // Linux: what is pushed (tcp_cleanup_rbuf).
             let pushed = adapts && s.push;
@@ -294,7 +291,7 @@ impl Receiver {
     #[inline]
     fn due(&self, now: Time, adapts: bool) -> Time {
         if !adapts {
-            return now + self.delay;
+            return now + self.p.delayed_ack_timeout;
         }
         let held = self.special.as_ref().and_then(|own| own.held.as_ref());
         held.and_then(|held| held.due(now)).unwrap_or(Time::NEVER)
@@ -617,6 +614,7 @@ mod tests {
     use crate::ecn::mecn::MecnParams;
     use crate::recovery::kind::Recovery;
     use crate::stamp::Stamp;
+    use penstock_units::Duration;
 
     fn seg(seq: i64) -> Segment {
         Segment {

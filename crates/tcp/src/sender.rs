@@ -45,7 +45,7 @@ impl Sender {
 
     /// Returns one past the last segment that the application has given; 0 before the first.
     pub fn given(&self) -> i64 {
-        self.c.limit
+        self.c.given()
     }
 
     /// The application stops: nothing more is sent, retransmissions included.
@@ -56,7 +56,7 @@ impl Sender {
 
     /// Whether everything given has been acknowledged.
     pub fn done(&self) -> bool {
-        self.c.limit > 0 && self.c.highest_ack >= self.c.limit - 1
+        self.c.limit > 0 && self.c.highest_ack >= self.c.given() - 1
     }
 
     /// Returns the highest segment acknowledged.
@@ -165,7 +165,7 @@ impl Sender {
         if self.c.limit > 0 && self.c.highest_ack == self.c.max_sent && self.c.control.full() {
             self.c.control.resumes(now, &mut self.c.window, &mut || io.random());
         }
-        self.c.limit = self.c.limit.saturating_add(first).saturating_add(segments);
+        self.c.give(segments.saturating_add(first));
         if self.c.accounts {
             self.c.resume(now);
         }
@@ -191,6 +191,9 @@ impl Sender {
             return;
         }
         self.recovery.on_ack(&mut self.c, now, ack, io);
+        if self.c.buffer.is_some() && self.c.write() {
+            self.recovery.send(&mut self.c, now, false, u32::MAX, io);
+        }
         self.account(now);
     }
 

@@ -59,7 +59,7 @@ impl Connection {
     /// it is full.
     #[inline]
     pub(crate) fn starves(&mut self) {
-        if self.log.is_some() && self.next >= self.limit {
+        if self.log.is_some() && self.sent_all() {
             let full = self.max_sent - self.highest_ack >= self.window.cwnd as i64;
             if let Some(log) = self.log.as_mut().filter(|_| !full) {
                 log.starved();

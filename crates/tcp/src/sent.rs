@@ -128,10 +128,8 @@ pub(crate) struct News {
     pub(crate) newest: Option<Acknowledged>,
     /// Each segment that it newly acknowledges was sent once (Karn).
     pub(crate) once: bool,
-    /// Segments that it newly reports, in order or not.
+    /// Segments that it newly reports, in order or not: the last estimate of the rate is of them.
     pub(crate) delivered: u64,
-    /// The sample of the delivery rate that it gave.
-    pub(crate) rate: Option<DeliveryRate>,
 }
 
 /// The segments under way.
@@ -319,7 +317,7 @@ impl SentLog {
         ack: &Ack,
         mut each: impl FnMut(i64, &Sent),
     ) -> News {
-        let mut news = News { newest: None, once: true, delivered: 0, rate: None };
+        let mut news = News { newest: None, once: true, delivered: 0 };
         let mut latest = Latest::default();
         let before = self.delivered;
         let n = usize::try_from(ack.seq + 1 - self.first).unwrap_or(0).min(self.segments.len());
@@ -350,7 +348,6 @@ impl SentLog {
         if latest.place > 0 {
             self.delivered_at = now;
             self.estimate(now, latest.place - 1);
-            news.rate = self.rate;
         }
         // Mostly one or two: `drain` is for many.
         for _ in 0..n {

@@ -7,7 +7,7 @@ use penstock_tcp::{
     RackParams, Receiver, Recovery, Reply, Segment, Sender, TcpParams, VARIANTS,
 };
 use penstock_units::param::{Params, Profile, Ty, Value, Values};
-use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Rng, Time};
+use penstock_units::{Bytes, Codepoints, Duration, Ecn as Codepoint, Rng, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -274,7 +274,8 @@ fn params() -> impl Strategy<Value = TcpParams> {
     let grows = any::<bool>();
     let bursts = prop_oneof![Just(0u32), 1u32..20];
     let overhead = prop_oneof![Just(0u64), 1u64..20];
-    let numbers = (1u32..60, 1u32..20, 2.0f64..100.0, overhead, bursts, grows);
+    let buffer = prop::option::of(1u64..100);
+    let numbers = (1u32..60, 1u32..20, 2.0f64..100.0, overhead, bursts, grows, buffer);
     let mecn = (
         prop::sample::select(vec![Incipient::Decrease, Incipient::Hold, Incipient::Additive]),
         any::<bool>(),
@@ -287,7 +288,7 @@ fn params() -> impl Strategy<Value = TcpParams> {
         let (which, mecn, mut accecn) = uses_of_ecn;
         let (incipient, escalate, latch, codepoints) = mecn;
         let (ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;
-        let (window, initial_window, initial_ssthresh, overhead, bursts, grows) = numbers;
+        let (window, initial_window, initial_ssthresh, overhead, bursts, grows, buffer) = numbers;
         let (first, last) = if ecn { (which, Ecn::Off) } else { (Ecn::Off, which) };
         let ecn = allowed(&p, [first, Ecn::Classic, last, Ecn::AccEcn]);
         if ecn != Ecn::AccEcn && accecn.ect_on == EctOn::All {
@@ -305,6 +306,9 @@ fn params() -> impl Strategy<Value = TcpParams> {
             loss: LossParams { go_back_n, ..p.loss },
             window,
             window_start: grows.then_some(window.div_ceil(3)),
+            send_buffer: buffer
+                .filter(|_| p.recovery != Recovery::Quic)
+                .map(|segments| Bytes(segments * p.segment.0)),
             initial_window,
             initial_ssthresh: Some(initial_ssthresh),
             send_overhead: Duration::from_millis(overhead),

@@ -2143,6 +2143,10 @@ class _Tcp(_Traffic):
     window_start: The receiver's window at the start, from which it grows to `window` with what arrives in a round
         trip; a whole number in [1, 268435456]; unit: segments; left out: `window`, from the start. Source: Linux:
         tcp_rcv_space_adjust, tcp_grow_window; half of tcp_rmem's 128 KiB is 45.
+    send_buffer: The most that a socket's send buffer grows to. What the application has written stays in it until an
+        ACK covers it. It grows with the window, to two of them (bbr: three); a size with its unit, for example "1000
+        B"; left out: it holds every window. Source: Linux: tcp_sndbuf_expand, sk_stream_write_space; tcp_wmem's most
+        is 4 MiB.
     delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false; with
         profile linux: true; with profile quic: true. Source: RFC 1122 4.2.3.2; RFC 9000 13.2.2; the papers do
         without.
@@ -2395,6 +2399,7 @@ class _Tcp(_Traffic):
     timestamps: bool | None = None
     window: int | None = None
     window_start: int | None = None
+    send_buffer: str | None = None
     delayed_ack: bool | None = None
     delayed_ack_timeout: str | None = None
     delayed_ack_adapts: bool | None = None

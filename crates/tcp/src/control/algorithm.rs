@@ -382,6 +382,11 @@ pub(crate) trait CongestionControl: Sized {
         None
     }
 
+    /// Returns how many windows a socket's send buffer is to hold (Linux: `sndbuf_expand`).
+    fn buffered(&self) -> u64 {
+        2
+    }
+
     /// Returns what it believes of its path.
     fn model(&self) -> Option<Model> {
         None

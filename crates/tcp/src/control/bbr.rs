@@ -641,6 +641,10 @@ impl CongestionControl for Bbr {
         Some(self.burst.clamp(1, 2) as u32)
     }
 
+    fn buffered(&self) -> u64 {
+        3
+    }
+
     fn model(&self) -> Option<Model> {
         Some(Model {
             bandwidth: Some(self.bw() as f64 * 1e6 / BW_UNIT as f64),

@@ -815,6 +815,10 @@ impl CongestionControl for Bbr3 {
         (self.rate > 0.0).then(|| Duration::from_secs_f64(1.0 / self.rate))
     }
 
+    fn buffered(&self) -> u64 {
+        3
+    }
+
     fn model(&self) -> Option<Model> {
         Some(Model {
             bandwidth: Some(self.bw()),

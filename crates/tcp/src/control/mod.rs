@@ -215,6 +215,7 @@ macro_rules! controls {
             fn cuts_marks_as_losses(&self) -> bool;
             fn pacing(&self, w: &Window) -> Option<Duration>;
             fn least_burst(&self) -> Option<u32>;
+            fn buffered(&self) -> u64;
             fn model(&self) -> Option<Model>;
         }
     };

@@ -189,7 +189,7 @@ impl LossRecovery for Quic {
                 break;
             }
             let Some(seq) = lost.or_else(|| next_new(c)) else {
-                if c.next >= c.limit {
+                if c.sent_all() {
                     log(c).starved();
                 }
                 break;

@@ -137,7 +137,6 @@ struct AckNews {
     lost_total: u64,
     newly: u64,
     marked: u64,
-    rate: Option<DeliveryRate>,
     /// The smallest round trip of a segment sent once.
     rtt: Option<Duration>,
     /// When the first segment was sent that it acknowledges, and that it reports, of those that
@@ -162,6 +161,13 @@ struct AckNews {
     of_original: bool,
     /// The round trip by the timestamp, where no segment that was sent once gives one.
     by_echo: Option<(Time, Time)>,
+}
+
+impl AckNews {
+    /// Returns the sample of the delivery rate that it gave.
+    fn rate(&self, c: &Connection) -> Option<DeliveryRate> {
+        log_of(c).rate().filter(|_| self.newly > 0)
+    }
 }
 
 impl Default for State {
@@ -312,7 +318,7 @@ impl LossRecovery for Rack {
             s.deliver(now, seq, sent, ack.seq, recover, high);
         });
         let told = told.expect("RACK has a record kept");
-        (s.news.newly, s.news.rate) = (told.delivered, told.rate);
+        s.news.newly = told.delivered;
         if c.stamps && ack.seq > c.highest_ack {
             s.news.of_original = s.undo.is_original(ack.echo);
             if s.news.of_again {
@@ -392,7 +398,7 @@ impl LossRecovery for Rack {
             let lost = if s.only_new { None } else { s.next_lost(log(c)) };
             let edge = c.highest_ack + i64::from(c.peer_window);
             let Some(seq) = lost.or((c.next <= edge && c.next < c.limit).then_some(c.next)) else {
-                if c.next >= c.limit {
+                if c.sent_all() {
                     log(c).starved();
                 }
                 break;
@@ -487,7 +493,7 @@ impl State {
             self.srtt = srtt(c);
         }
         if n.dsack && !n.dsack_of_probe {
-            let prior = n.rate.map_or(u64::MAX, |r| r.prior);
+            let prior = n.rate(c).map_or(u64::MAX, |r| r.prior);
             self.window.widen(prior, log_of(c).totals().0);
         }
         self.answer_probe(c, ack, acked);
@@ -562,6 +568,7 @@ impl State {
         io: &mut impl Io,
     ) {
         let n = self.news;
+        let rate = n.rate(c);
         let l = log_of(c);
         let (delivered_total, lost_total) = l.totals();
         let lone = acked == 1 && n.newly == 1 && !n.sacks && c.mark == Mark::None;
@@ -578,7 +585,7 @@ impl State {
             in_flight: l.in_flight(),
             marked: n.marked,
             // Linux: a shorter interval than any round trip is no measure (`tcp_rate_gen`).
-            rate: n.rate.filter(|r| self.min_rtt.get().is_none_or(|rtt| r.interval >= rtt)),
+            rate: rate.filter(|r| self.min_rtt.get().is_none_or(|rtt| r.interval >= rtt)),
             rtt: n.rtt,
             min_rtt: self.min_rtt.get(),
             srtt: self.srtt,
@@ -586,7 +593,7 @@ impl State {
             before: n.before,
             app_limited: l.app_limited(),
             window_limited: c.window_limited(n.in_flight as i64),
-            delayed: lone && n.rate.is_some_and(|r| r.prior + 1 == delivered_total),
+            delayed: lone && rate.is_some_and(|r| r.prior + 1 == delivered_total),
             departs: c.pacer.next(now),
             segment: c.p.segment_bytes(),
         };
