@@ -122,8 +122,8 @@ pub fn plan(c: &Config, written: &[TrafficView<'_>]) -> Result<TrafficPlan, Emul
     }
     let largest = largest_buffer()
         .map_err(|e| EmulateError::system("asking how large a socket's buffers may be", e))?;
-    let of_windows = [too_wide(c, written, largest), fixed_buffers(written)].concat();
-    let notes = [notes(written), too_long(c), of_windows].concat();
+    let wide = too_wide(c, written, largest);
+    let notes = [notes(written), too_long(c), wide, fixed_buffers(written)].concat();
     let mut plan = TrafficPlan { notes, ..TrafficPlan::none() };
     let (mut newreno, mut other_tcp) = (false, false);
     for (f, port) in c.flows.iter().zip(FIRST_PORT..) {

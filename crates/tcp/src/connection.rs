@@ -352,6 +352,11 @@ impl Connection {
         }
     }
 
+    /// Returns the segments in flight, as well as they are known.
+    fn in_flight(&self) -> u64 {
+        self.log.as_ref().map_or(self.flight() as u64, |log| log.in_flight())
+    }
+
     /// Whether the window had room for what waits to become a burst: it is the limit all the same.
     fn waits(&self) -> bool {
         self.bursts.as_ref().is_some_and(|b| b.waits)
@@ -373,7 +378,7 @@ impl Connection {
     #[inline(never)]
     pub(crate) fn write(&mut self) -> bool {
         let cwnd = (self.window.cwnd as i64).max(1);
-        let room = cwnd - self.log.as_ref().map_or(self.flight(), |log| log.in_flight() as i64);
+        let room = cwnd - self.in_flight() as i64;
         let Some(buffer) = &mut self.buffer else { return false };
         let open = (room > 0).then_some(cwnd);
         let limit = buffer.written(self.highest_ack + 1, self.limit, open);
@@ -405,8 +410,8 @@ impl Connection {
     /// being repaired.
     #[inline(never)]
     pub(crate) fn account(&mut self, now: Time, open: bool) {
-        let in_flight = self.log.as_ref().map_or(self.flight() as u64, |log| log.in_flight());
-        let in_flight = in_flight.max(if self.waits() { self.window.cwnd as u64 } else { 0 });
+        let in_flight =
+            self.in_flight().max(if self.waits() { self.window.cwnd as u64 } else { 0 });
         let full = self.control.full();
         let s = Standing {
             highest_ack: self.highest_ack,

@@ -71,6 +71,12 @@ struct Special {
     teller: Option<Box<Teller>>,
 }
 
+/// Returns what adapts of the delay, where something does.
+#[inline(always)]
+fn held(special: &mut Option<Box<Special>>) -> Option<&mut Held> {
+    special.as_mut().and_then(|own| own.held.as_mut())
+}
+
 /// The way in which ACKs report marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feedback {
@@ -206,7 +212,7 @@ impl Receiver {
             self.makes_room(now, before);
         }
         if SPECIAL && s.syn {
-            if let Some(held) = self.special.as_mut().and_then(|own| own.held.as_mut()) {
+            if let Some(held) = held(&mut self.special) {
                 held.open(now);
             }
             return Reply::Now(self.answer_syn(s));
@@ -228,8 +234,9 @@ impl Receiver {
             let pushed = adapts && s.push;
             let first = self.delayed_until == Time::NEVER;
             let hold = first && in_order && !gap && !news && !pushed;
-            self.delayed_until = if hold { self.due(now, adapts) } else { Time::NEVER };
-            if self.delayed_until != Time::NEVER {
+            let due = if hold { self.due(now) } else { None };
+            self.delayed_until = due.unwrap_or(Time::NEVER);
+            if due.is_some() {
                 return Reply::Later;
             }
         }
@@ -277,24 +284,19 @@ impl Receiver {
         self.take(s.seq);
         self.makes_room(now, before);
         self.take_mark(s);
-        let adapts = self.adapts();
-        if adapts {
-            self.adapt(now, 0);
-        }
-        let due = if apart { Time::NEVER } else { self.due(now, adapts) };
-        self.delayed_until = if due == Time::NEVER { now } else { due };
+        self.adapt(now, 0);
+        self.delayed_until = if apart { now } else { self.due(now).unwrap_or(now) };
         Some(earlier)
     }
 
-    /// Returns when the ACK of a segment that arrives now is due; [`Time::NEVER`]: it is not held
-    /// back.
+    /// Returns until when the ACK of a segment that arrives now may be held back; `None`: it goes at
+    /// once.
     #[inline]
-    fn due(&self, now: Time, adapts: bool) -> Time {
-        if !adapts {
-            return now + self.p.delayed_ack_timeout;
+    fn due(&self, now: Time) -> Option<Time> {
+        match self.special.as_ref().and_then(|own| own.held.as_ref()) {
+            Some(held) => held.due(now),
+            None => Some(now + self.p.delayed_ack_timeout),
         }
-        let held = self.special.as_ref().and_then(|own| own.held.as_ref());
-        held.and_then(|held| held.due(now)).unwrap_or(Time::NEVER)
     }
 
     /// Data have arrived, and the window may grow; `before` was expected.
@@ -315,18 +317,18 @@ impl Receiver {
             && matches!(self.feedback, Feedback::Echo | Feedback::Apart | Feedback::Some);
         let first = self.level == Mark::Ce && (before != Mark::Ce || cut);
         if first && self.feedback == Feedback::Echo {
-            if let Some(held) = self.special.as_mut().and_then(|own| own.held.as_mut()) {
+            if let Some(held) = held(&mut self.special) {
                 held.hurry(2);
             }
         }
         cut
     }
 
-    /// Data have arrived at a receiver whose delays adapt, `ahead` beyond those that were expected.
+    /// Data have arrived, `ahead` beyond those that were expected. The delays adapt, where they do.
     #[cold]
     #[inline(never)]
     fn adapt(&mut self, now: Time, ahead: i64) {
-        let Some(held) = self.special.as_mut().and_then(|own| own.held.as_mut()) else { return };
+        let Some(held) = held(&mut self.special) else { return };
         match ahead.cmp(&0) {
             Ordering::Less => held.again(),
             Ordering::Equal => held.data(now),
@@ -338,7 +340,7 @@ impl Receiver {
     #[cold]
     #[inline(never)]
     fn merges(&mut self, now: Time) -> bool {
-        let held = self.special.as_mut().and_then(|own| own.held.as_mut());
+        let held = held(&mut self.special);
         let wait = held.and_then(|held| held.merges(self.next, &self.ooo));
         self.delayed_until = wait.map_or(Time::NEVER, |wait| self.delayed_until.min(now + wait));
         wait.is_some()
@@ -348,7 +350,7 @@ impl Receiver {
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         if self.delayed_until <= now {
             self.delayed_until = Time::NEVER;
-            let held = self.special.as_mut().and_then(|own| own.held.as_mut());
+            let held = held(&mut self.special);
             // Behind a gap it is duplicate ACKs that waited for each other.
             if let Some(held) = held.filter(|_| self.ooo.is_empty()) {
                 held.missed(now);
